@@ -77,10 +77,10 @@ def main(arguments: list[str] | None = None) -> int:
         "check", help="say whether this machine has what the course needs"
     )
     arguments = sys.argv[1:] if arguments is None else arguments
-    linted = arguments[:1] == ["examine"]
-    options = parser.parse_args(arguments[:1] if linted else arguments)
+    examines = arguments[:1] == ["examine"]
+    options = parser.parse_args(arguments[:1] if examines else arguments)
     try:
-        if linted:
+        if examines:
             from mixed_precision_lint import command
 
             return command.main(arguments, "course_utils.precision:slow_here")
@@ -96,7 +96,7 @@ def main(arguments: list[str] | None = None) -> int:
         )
     except KeyboardInterrupt:
         return 130  # as shells tell it
-    return 2 if linted else 1  # 1 says that examine found something
+    return 2 if examines else 1  # 1 says that examine found something
 
 
 def _run(options):
@@ -119,8 +119,8 @@ def _sums(options):
     if len(table):
         print(sums.side_by_side(table).to_string())
     if options.output:
-        made = sums.record(table, options.name)
-        print(f"Written to {records.save(made, options.output)}")
+        sum_record = sums.record(table, options.name)
+        print(f"Written to {records.save(sum_record, options.output)}")
     return 0
 
 

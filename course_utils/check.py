@@ -29,7 +29,7 @@ INSTALL = (
     "`make lab` (on Windows as docs/platforms.md says), then "
     f"`{PYTHON} -m course_utils check`"
 )
-Probe = Iterator[tuple[str, str, str]]  # rows of the table, without the name
+Rows = Iterator[tuple[str, str, str]]  # rows of the table, without the name
 LINE = "{:5} │ {:10} │ {:40} │ {}"
 
 
@@ -49,13 +49,13 @@ def run() -> int:
             results = [("note", state, "try again: the second start is faster")]
         for mark, finding, way in results:
             _show(mark, probe.__name__, finding, way)
-            faults += mark == "fault"
-    print(
-        f"{faults} to mend, from the top."
-        if faults
-        else "All that the course needs is here."
-    )
-    return 1 if faults else 0
+            if mark == "fault":
+                faults += 1
+    if faults:
+        print(f"{faults} to mend, from the top.")
+        return 1
+    print("All that the course needs is here.")
+    return 0
 
 
 def _show(mark, what, finding, way):
@@ -76,40 +76,38 @@ def _ask(probe, rows):
         )
 
 
-def python() -> Probe:
+def python() -> Rows:
     """Its version, and where it lies."""
     fits = (3, 11) <= sys.version_info[:2] <= (3, 13)
-    way = (
-        "" if fits else "`make lab PYTHON=/path/to/python`, with one from 3.11 to 3.13"
-    )
-    yield (
-        "ok" if fits else "fault",
-        f"{platform.python_version()}, {sys.executable}",
-        way,
-    )
+    state = f"{platform.python_version()}, {sys.executable}"
+    if fits:
+        yield "ok", state, ""
+    else:
+        way = "`make lab PYTHON=/path/to/python`, with one from 3.11 to 3.13"
+        yield "fault", state, way
 
 
-def packages() -> Probe:
+def packages() -> Rows:
     """Those of requirements.txt that are missing or out of their range."""
     if not importlib.util.find_spec("packaging"):  # which Keras needs too
         return (yield "fault", "the packages are missing", INSTALL)
     from packaging.requirements import Requirement
 
     try:
-        wanted = [
+        requirements = [
             Requirement(text) for text in importlib.metadata.requires(COURSE) or []
         ]
     except importlib.metadata.PackageNotFoundError:
         return (yield "fault", "the course is not installed in this Python", INSTALL)
-    have = {each.name: _version(each.name) for each in wanted}
-    bad = [each for each in wanted if have[each.name] not in each.specifier]
+    have = {each.name: _version(each.name) for each in requirements}
+    bad = [each for each in requirements if have[each.name] not in each.specifier]
     missing = [each.name for each in bad if not have[each.name]]
-    if len(missing) > len(wanted) / 2:  # of another Python than the course's
-        state = f"{len(missing)} of {len(wanted)} are missing, {missing[0]} among them"
+    if len(missing) > len(requirements) / 2:  # of another Python than the course's
+        state = f"{len(missing)} of {len(requirements)} are missing, {missing[0]} among them"
         return (yield "fault", state, INSTALL)
     yield (
         "ok",
-        f"{len(wanted) - len(bad)} of {len(wanted)} as requirements.txt wants them",
+        f"{len(requirements) - len(bad)} of {len(requirements)} as requirements.txt wants them",
         "",
     )
     for each in bad:
@@ -129,7 +127,7 @@ def _version(package):
     return ""
 
 
-def tensorflow() -> Probe:
+def tensorflow() -> Rows:
     """TensorFlow imported, and a product computed, in a process of its own."""
     if not importlib.util.find_spec("tensorflow"):
         return (yield "fault", "it is not installed", INSTALL)
@@ -157,7 +155,7 @@ def _product():
     )
 
 
-def machine() -> Probe:
+def machine() -> Rows:
     """CPU, GPUs and TPU cores, and settings that change what they do."""
     here = hardware.detect()
     yield "ok", f"{here.cpu}, {hardware.counted(here.cores)}", ""
@@ -166,26 +164,22 @@ def machine() -> Probe:
     if not here.accelerators:
         yield "ok", "no GPU: every notebook runs without one", ""
     for name in filter(os.environ.get, SWITCHES):
-        ends = name.endswith("ISA") and hardware.bfloat16_ends_the_process(here)
-        way = (
-            "unset it: bfloat16 ends the kernel"
-            if ends
-            else "it changes what you will measure"
-        )
-        yield "fault" if ends else "note", f"{name}={os.environ[name]}", way
+        state = f"{name}={os.environ[name]}"
+        if name.endswith("ISA") and hardware.bfloat16_ends_the_process(here):
+            yield "fault", state, "unset it: bfloat16 ends the kernel"
+        else:
+            yield "note", state, "it changes what you will measure"
 
 
-def memory() -> Probe:
+def memory() -> Rows:
     """What is free, in the machine or in the container around this process."""
     free = []
     with contextlib.suppress(OSError, ValueError):  # no Linux, or a container's "max"
         text = Path("/proc/meminfo").read_text()
         free += [1024 * int(kib) for kib in re.findall(r"MemAvailable: *(\d+)", text)]
-        most, used = (
-            Path(f"/sys/fs/cgroup/memory.{name}").read_text()
-            for name in ("max", "current")
-        )
-        free.append(int(most) - int(used))
+        group = Path("/sys/fs/cgroup")
+        limit = int((group / "memory.max").read_text())
+        free.append(limit - int((group / "memory.current").read_text()))
     enough = free and min(free) >= MEMORY
     way = (
         ""

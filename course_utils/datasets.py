@@ -59,8 +59,8 @@ def load_mnist() -> Dataset:
     sources = [
         (origin, path, MNIST_SHA256) for origin, path in places.items() if path.exists()
     ]
-    if named := os.environ.get("COURSE_MNIST"):
-        path = Path(named).expanduser()
+    if text := os.environ.get("COURSE_MNIST"):
+        path = Path(text).expanduser()
         sources.insert(0, ("the file that COURSE_MNIST names", path, ""))
     for origin, path, sha256 in sources:
         try:
@@ -71,7 +71,7 @@ def load_mnist() -> Dataset:
                 f"{path} is refused: {error}; it is left as it is, trying the next source."
             )
     else:
-        dataset = _downloaded() or _sklearn_digits()
+        dataset = _download() or _sklearn_digits()
     print(dataset)
     return dataset
 
@@ -112,7 +112,7 @@ def _parse(content, sha256, name):
     return Dataset(**arrays, name=name)
 
 
-def _downloaded():
+def _download():
     """MNIST from Keras's server, kept in Keras's cache if that place is free; None if
     it fails.
     """

@@ -11,6 +11,12 @@ NOISE = (
     r"(?s) Received: add_weight.*|, dtype=\w+, value=.*",
     r"(?s)^in user code:.*\n",
 )
+# The last line of a traceback.
+ERROR = re.compile(
+    r"(?:[a-zA-Z_]\w*\.)*([A-Z]\w*(?:Error|Exception|Interrupt|Exit)): (.*)"
+)
+# How lines begin that TensorFlow puts before the point.
+BEFORE_THE_POINT = ("Detected at node", "File ", "in ", "The above exception")
 
 
 class OneLineError:
@@ -48,3 +54,26 @@ def one_line(error: BaseException, length: int = 120) -> str:
     except Exception:  # a learner's own exception may raise
         text = "its message cannot be shown"
     return f"{shorten(type(error).__name__)}: {text}"
+
+
+def last_error(text: str) -> str:
+    """The error at the end of a traceback, in one line, or "".
+
+    TensorFlow's "Graph execution error:" comes to the point some lines below.
+
+    Example:
+        >>> last_error("Traceback (most recent call last):\\n  File ...\\nKeyError: 'x'\\n")
+        "KeyError: 'x'"
+    """
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    for number in reversed(range(len(lines))):
+        if match := ERROR.fullmatch(lines[number]):
+            kind, what = match.groups()
+            if what.startswith("Graph execution error"):
+                below = lines[number + 1 :]
+                points = (
+                    line for line in below if not line.startswith(BEFORE_THE_POINT)
+                )
+                what = next(points, what)
+            return f"{kind}: {shorten(what, 200)}"
+    return ""

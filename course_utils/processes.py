@@ -12,7 +12,6 @@ import json
 import os
 import pkgutil
 import queue
-import re
 import runpy
 import signal
 import subprocess
@@ -20,11 +19,11 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from course_utils.errors import OneLineError, shorten
+from course_utils.errors import OneLineError, last_error
 
 CHILD = (
     "import sys; from course_utils import processes; processes._child(*sys.argv[1:])"
@@ -32,10 +31,6 @@ CHILD = (
 # a printed line that begins so hands back a process's result, as JSON
 RESULT = "RESULT "
 LINES = 400  # of an error stream that are kept
-ERROR = re.compile(
-    r"(?:[a-zA-Z_]\w*\.)*([A-Z]\w*(?:Error|Exception|Interrupt|Exit)): (.*)"
-)
-NOT_TOLD = ("Detected at node", "File ", "in ", "The above exception")
 
 
 class ProcessError(OneLineError, RuntimeError):
@@ -56,7 +51,12 @@ class Outcome:
     problem: str  # one sentence on why it failed, else ""
 
 
-def call(function, arguments=None, variables=None, timeout: float = 120) -> Outcome:
+def call(
+    function: Callable[..., object] | str,
+    arguments: dict[str, Any] | None = None,
+    variables: Mapping[str, str | None] | None = None,
+    timeout: float = 120,
+) -> Outcome:
     """Call a function of a module, or "module:function", in a process of its own; see
     `run`.
 
@@ -70,7 +70,11 @@ def call(function, arguments=None, variables=None, timeout: float = 120) -> Outc
     return run(_calling(function, arguments or {}), variables, timeout)
 
 
-def run(command: list[str], variables=None, timeout: float = 120) -> Outcome:
+def run(
+    command: list[str],
+    variables: Mapping[str, str | None] | None = None,
+    timeout: float = 120,
+) -> Outcome:
     """Run a command to its end, or end it; what goes wrong is told and not raised.
 
     `variables` are set in its environment, or unset if None; after `timeout` seconds it
@@ -99,7 +103,7 @@ def run(command: list[str], variables=None, timeout: float = 120) -> Outcome:
     return Outcome(None if problem else process.result, "".join(printed), problem)
 
 
-def script(path, *arguments) -> list[str]:
+def script(path: str | os.PathLike[str], *arguments: object) -> list[str]:
     """The command that runs a Python script, which can import `course_utils`."""
     return _calling(run_script, {"arguments": [str(path), *map(str, arguments)]})
 
@@ -113,7 +117,9 @@ class Process(subprocess.Popen):
     errors: collections.deque
 
 
-def start(command: list[str], variables: dict | None = None) -> Process:
+def start(
+    command: list[str], variables: Mapping[str, str | None] | None = None
+) -> Process:
     """Start a process, its output and errors piped as text; ProcessError if that cannot
     be.
     """
@@ -139,14 +145,16 @@ def start(command: list[str], variables: dict | None = None) -> Process:
     return process
 
 
-def thread(function, *arguments) -> threading.Thread:
+def thread(function: Callable[..., object], *arguments: object) -> threading.Thread:
     """Start a thread that ends with this process."""
-    started = threading.Thread(target=function, args=arguments, daemon=True)
-    started.start()
-    return started
+    new = threading.Thread(target=function, args=arguments, daemon=True)
+    new.start()
+    return new
 
 
-def watch(processes) -> Iterator[tuple[Process | None, str | None]]:
+def watch(
+    processes: Sequence[Process],
+) -> Iterator[tuple[Process | None, str | None]]:
     """What processes from `start` print, until all have ended.
 
     Yields (process, line) for a line, (process, None) once it has ended, with all that
@@ -156,20 +164,23 @@ def watch(processes) -> Iterator[tuple[Process | None, str | None]]:
     """
     # an interrupt of its wait stays one
     news = queue.SimpleQueue()
-    left = len(processes)
-    for process in processes:
-        thread(_follow, process, news)
-    while left:
+    running = len(processes)
+    for each in processes:
+        thread(_follow, each, news)
+    while running:
         try:
             # In short waits: on some systems an interrupt does not end a wait.
             process, line = news.get(timeout=0.2)
         except queue.Empty:
             process, line = None, None
-        left -= process is not None and line is None
+        if process is not None and line is None:
+            running -= 1
         yield process, line
 
 
-def stop(processes, grace: float = 5.0) -> list[subprocess.Popen]:
+def stop(
+    processes: Sequence[subprocess.Popen], grace: float = 5.0
+) -> list[subprocess.Popen]:
     """End processes, and what they have started: SIGTERM, and after `grace` seconds
     SIGKILL.
 
@@ -196,29 +207,8 @@ def ending(process: Process) -> str:
     code = process.returncode
     if code < 0:
         return f"was ended by {signal.Signals(-code).name}"
-    why = reason("".join(process.errors))
+    why = last_error("".join(process.errors))
     return f"ended with exit code {code}" + (f" ({why})" if why else "")
-
-
-def reason(errors: str) -> str:
-    """The error at the end of a traceback, in one line, or "".
-
-    TensorFlow's "Graph execution error:" comes to the point some lines below.
-
-    Example:
-        >>> reason("Traceback (most recent call last):\\n  File ...\\nKeyError: 'x'\\n")
-        "KeyError: 'x'"
-    """
-    lines = [line.strip() for line in errors.splitlines() if line.strip()]
-    for number in reversed(range(len(lines))):
-        if match := ERROR.fullmatch(lines[number]):
-            kind, what = match.groups()
-            if what.startswith("Graph execution error"):
-                below = lines[number + 1 :]
-                points = (line for line in below if not line.startswith(NOT_TOLD))
-                what = next(points, what)
-            return f"{kind}: {shorten(what, 200)}"
-    return ""
 
 
 def _calling(function, arguments):

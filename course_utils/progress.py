@@ -20,7 +20,7 @@ class tqdm(auto.tqdm):
         [0, 1]
     """
 
-    def __init__(self, *arguments, **options):
+    def __init__(self, *arguments: object, **options: object):
         self._output = None
         if issubclass(auto.tqdm, notebook.tqdm):
             options["display"] = False

@@ -119,7 +119,8 @@ def table(measurements: list[dict] | None = None, model: str = "cnn") -> Any:
     rows = []
     names = collections.Counter()
     for measurement in load() if measurements is None else measurements:
-        name, settings = measurement["device"], label(measurement)
+        name = measurement["device"]
+        settings = label(measurement)
         names[name, settings] += 1
         count = names[name, settings]
         if count > 1:  # another machine, or another day
@@ -146,7 +147,7 @@ def gradients(of: str = "activations") -> dict:
     """
     from course_utils.gradients import OctaveHistogram
 
-    histograms = {row["epoch"]: row[of] for row in _recorded("gradients")["records"]}
+    histograms = {row["epoch"]: row[of] for row in _content("gradients")["records"]}
     if of == "loss":
         return histograms
     return {
@@ -166,7 +167,7 @@ def splits() -> dict:
         >>> list(splits()), splits()[5]["weights"]["total"]
         ([5, 85], 1011466)
     """
-    rows = _recorded("splits")["records"]
+    rows = _content("splits")["records"]
     tensors = ("weights", "activations", "gradients")
     return {row["epoch"]: {name: row[name] for name in tensors} for row in rows}
 
@@ -185,7 +186,7 @@ def rescue() -> tuple:
     """
     import pandas as pd
 
-    content = _recorded("rescue")
+    content = _content("rescue")
     images = content["conditions"]["test_images"]
     ends: dict = {}
     for row in content["trainings"]:
@@ -195,12 +196,12 @@ def rescue() -> tuple:
     table = pd.DataFrame(content["errors"]).query("epoch == 85")
     table = table.set_index(["optimizer", "layer"])
     bare = table[table["scale"] == "no scale"]
-    scaled = table[table["scale"] != "no scale"]
+    with_scale = table[table["scale"] != "no scale"]
     columns = {
         "zeros": bare["zeros"],
         "gradient wrong by": bare["gradient"],
         "update wrong by": bare["update"],
-        "update, S = 2^15": scaled["update"],
+        "update, S = 2^15": with_scale["update"],
     }
     return pd.DataFrame(ends), pd.DataFrame(columns).map("{:.1%}".format)
 
@@ -211,9 +212,9 @@ def smaller() -> list[dict]:
     Example:
         [point["form"] for point in smaller()]
     """
-    recorded = _recorded("smaller")
-    print(f"Recorded on {recorded['date']} on {recorded['cpu']}.")
-    return recorded["records"]
+    content = _content("smaller")
+    print(f"Recorded on {content['date']} on {content['cpu']}.")
+    return content["records"]
 
 
 def clinic() -> dict:
@@ -224,8 +225,8 @@ def clinic() -> dict:
         >>> clinic()["patients"][0]["readings"]["scale"]["kind"]
         'falls'
     """
-    return _recorded("clinic")
+    return _content("clinic")
 
 
-def _recorded(kind):
+def _content(kind):
     return json.loads((FOLDER / f"{kind}.json").read_text(encoding="utf-8"))

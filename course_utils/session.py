@@ -32,10 +32,10 @@ OLD_KERNELS_ARE_SLOW = (
     "TensorFlow before 2.21 has only slow routines for their gradients on x86 CPUs without "
     "`avx512_fp16`: "
 )
-CURES = {  # by whether XLA is one
-    True: "train them under XLA, TensorFlow's compiler, with `jit_compile=True`.",
-    False: "TensorFlow 2.21 cures it with `jit_compile=True`, this older one does not.",
-}
+XLA_CURES = "train them under XLA, TensorFlow's compiler, with `jit_compile=True`."
+XLA_DOES_NOT = (
+    "TensorFlow 2.21 cures it with `jit_compile=True`, this older one does not."
+)
 
 
 class SetupError(OneLineError, RuntimeError):
@@ -101,20 +101,21 @@ def expect(machine: hardware.Hardware, cpus: int = 1) -> None:
     """
     from course_utils.hardware import xla  # late: it loads Keras
 
-    used = _in_use(machine, cpus)
+    in_use = _in_use(machine, cpus)
     policy = hardware.recommended_policy(machine)
     print(
         f"Policy to try first here: {policy}, because {hardware.policy_reason(machine)}"
     )
-    print(_what_differs(used))
+    print(_what_differs(in_use))
     with quiet.silent(2):  # TensorFlow 2.20 says it aloud when XLA first compiles
-        needs_xla = xla.float16_needs_xla(used)
-    if hardware.merged_float16_is_slow(used):
+        needs_xla = xla.float16_needs_xla(in_use)
+    if hardware.merged_float16_is_slow(in_use):
         print(MERGING_IS_OFF)
-    if hardware.float16_convolutions_are_slow(used):
-        print(CONVOLUTIONS_ARE_SLOW + CURES[xla.xla_cures_float16()])
+    if hardware.float16_convolutions_are_slow(in_use):
+        way = XLA_CURES if xla.xla_cures_float16() else XLA_DOES_NOT
+        print(CONVOLUTIONS_ARE_SLOW + way)
     elif needs_xla:
-        print(OLD_KERNELS_ARE_SLOW + CURES[True])
+        print(OLD_KERNELS_ARE_SLOW + XLA_CURES)
 
 
 def _in_use(machine, cpus):
@@ -211,15 +212,18 @@ def _what_differs(machine):
         return f"{text} Its float32 products go through TF32, {bits}."
     # the course ran on no other CPU than x86
     if machine.instruction_sets is None or not machine.is_x86:
-        expect, ending = "Whether 16 bits are faster here is for you to measure.", "."
+        text = "Whether 16 bits are faster here is for you to measure."
+        ending = "."
     elif hardware.recommended_policy(machine) == "float32":
-        expect = "Expect both 16-bit policies to be slower than float32 here."
+        text = "Expect both 16-bit policies to be slower than float32 here."
         ending = ": this machine is your microscope."
     else:
-        instructions = hardware.merged_float16_is_slow(machine)  # slow in spite of them
-        float16 = (
-            "measure whether float16 is" if instructions else "float16 to be slower"
-        )
-        expect = f"Expect bfloat16 to be faster than float32 here, and {float16}."
+        float16 = "float16 to be slower"
+        # has instructions for it, and may be slow in spite of them
+        if hardware.merged_float16_is_slow(machine):
+            float16 = "measure whether float16 is"
+        text = f"Expect bfloat16 to be faster than float32 here, and {float16}."
         ending = "."
-    return f"{expect}\nWhat each number format can hold is the same on every device{ending}"
+    return (
+        f"{text}\nWhat each number format can hold is the same on every device{ending}"
+    )

@@ -13,7 +13,7 @@ NEEDS_THE_KERNEL = Markdown(
 )
 
 
-def interact(**controls) -> Callable:
+def interact(**controls: object) -> Callable[[Callable], Callable]:
     """`ipywidgets.interact`, with controls that are never wider than the page, as on a
     phone.
 
@@ -30,7 +30,13 @@ def interact(**controls) -> Callable:
     return show
 
 
-def sliders(points: dict, low: int, high: int, show, name: str = "") -> ipywidgets.VBox:
+def sliders(
+    points: dict[int, int],
+    low: int,
+    high: int,
+    show: Callable[[dict[int, int]], object],
+    name: str = "",
+) -> ipywidgets.VBox:
     """Upright sliders for a curve, {place: whole number}, above what `show` makes of
     it.
 
@@ -47,10 +53,10 @@ def sliders(points: dict, low: int, high: int, show, name: str = "") -> ipywidge
         for at, value in points.items()
     }
 
-    def moved(**values):
+    def redraw(**values):
         display(show({at: values[str(at)] for at in points}))
 
-    output = ipywidgets.interactive_output(moved, row)
+    output = ipywidgets.interactive_output(redraw, row)
     display(NEEDS_THE_KERNEL)
     above = [ipywidgets.Label(name), ipywidgets.HBox(list(row.values()))]
     return ipywidgets.VBox([*above, output])

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from course_utils import benchmark, figures, hardware, models, training
-from course_utils.benchmark import Trainee, compare, rates, timer, trainee
+from course_utils.benchmark import TimedModel, compare, keras_device, rates, timer
 from course_utils.distributed.strategies import Choice
 from course_utils.hardware import accelerators
 
@@ -127,7 +127,7 @@ def test_a_ratio_s_interval_holds_the_true_one_and_slow_moments_of_both_do_not_m
     "number, name, unmeasured", [(2, "__init__", True), (8, "step", False)]
 )
 def test_an_interrupt_keeps_complete_rounds(number, name, unmeasured, monkeypatch):
-    interrupt_at(monkeypatch, number, Trainee, name)
+    interrupt_at(monkeypatch, number, TimedModel, name)
     result = comparison(policies=("float32", "mixed_bfloat16"), validation_data=(X, Y))
     assert result.interrupted and any("interrupted" in note for note in result.notes)
     assert (
@@ -139,7 +139,7 @@ def test_an_interrupt_keeps_complete_rounds(number, name, unmeasured, monkeypatc
 
 
 def test_an_allocator_that_does_not_count_is_said_so(monkeypatch):
-    monkeypatch.setattr(trainee, "start_peak", lambda: None)
+    monkeypatch.setattr(keras_device, "start_peak", lambda: None)
     result = comparison(policies=("mixed_bfloat16",))
     assert any("allocator" in note for note in result.notes)
     # there is no float32
@@ -156,7 +156,9 @@ def test_errors_are_one_sentence():
 def test_float16_convolutions_run_under_xla_on_the_cpus_that_need_it(monkeypatch):
     monkeypatch.setattr(hardware, "detect", lambda: SAPPHIRE)
     monkeypatch.setattr("tensorflow.__version__", "2.21.0")
-    monkeypatch.setattr(trainee, "start_peak", lambda: None)  # fewer models to compile
+    monkeypatch.setattr(
+        keras_device, "start_peak", lambda: None
+    )  # fewer models to compile
     policies = ("float32", "mixed_float16")
     result = benchmark.compare_policies(
         build_conv, X, Y, policies, batch_size=32, seconds=0
@@ -170,7 +172,9 @@ def test_float16_convolutions_run_under_xla_on_the_cpus_that_need_it(monkeypatch
         if note.startswith("mixed_float16 is compiled with XLA")
     ]
     assert len(said) == 1
-    assert not Trainee(build_tiny, "mixed_float16").model.jit_compile  # no convolution
+    assert not TimedModel(
+        build_tiny, "mixed_float16"
+    ).model.jit_compile  # no convolution
 
 
 # ------------------------------------------------------------------ one training
@@ -198,7 +202,7 @@ def test_tf32_is_tried_and_left_as_it_was(monkeypatch):
 
 
 def test_a_restart_is_a_new_training_of_the_same_graph():
-    mine = Trainee(build_tiny, "mixed_float16", seed=5)
+    mine = TimedModel(build_tiny, "mixed_float16", seed=5)
     first = [mine.step(X[:64], Y[:64]).loss for _ in range(4)]
     for seed in (5, 6):
         mine.restart(seed)
@@ -211,7 +215,7 @@ def test_a_training_in_the_scope_of_a_strategy_ends_in_the_same_bits(monkeypatch
     import tensorflow as tf
 
     def trained():
-        mine = Trainee(build_tiny, "mixed_float16")
+        mine = TimedModel(build_tiny, "mixed_float16")
         mine.step(X[:64], Y[:64])
         mine.model.fit(X, Y, verbose=0)
         assert mine.right(X, Y).shape == Y.shape
@@ -267,7 +271,7 @@ def test_loss_curves_have_equal_lengths_and_share_their_start():
 @pytest.mark.parametrize("at, name", [(1, "__init__"), (26, "step")])
 def test_interrupted_curves_keep_their_form(at, name, monkeypatch):
     """While a model is built, and in the second seed."""
-    interrupt_at(monkeypatch, at, Trainee, name)
+    interrupt_at(monkeypatch, at, TimedModel, name)
     monkeypatch.setattr(compare, "rounds", lambda *args, **options: iter(range(6)))
     curves = benchmark.loss_curves(build_tiny, X, Y)
     assert list(curves.columns) == ["policy", "seed", "step", "loss"]

@@ -20,21 +20,21 @@ RECORD = {patient["key"]: patient for patient in records.clinic()["patients"]}
 NAMES = list(clinic.charts())
 
 
-def lost(visit):
-    return np.isnan(visit.losses).all() and np.isnan(visit.report.get("loss", np.nan))
+def lost(run):
+    return np.isnan(run.losses).all() and np.isnan(run.report.get("loss", np.nan))
 
 
-def flat(visit):
-    return np.ptp(visit.losses) < 0.4 and visit.report["accuracy"] < 0.25
+def flat(run):
+    return np.ptp(run.losses) < 0.4 and run.report["accuracy"] < 0.25
 
 
-def later(visit):
+def later(run):
     """How much higher the loss is after three quarters of the run than before them."""
-    at = len(visit.losses) * 3 // 4
-    return np.mean(visit.losses[at : at + 12]) / np.mean(visit.losses[at - 12 : at])
+    at = len(run.losses) * 3 // 4
+    return np.mean(run.losses[at : at + 12]) / np.mean(run.losses[at - 12 : at])
 
 
-SEES = {  # what the learner of each sees, {patient: condition(visit)}
+SEES = {  # what the learner of each sees, {patient: condition(run)}
     "mask": lost,
     "ids": lambda v: np.isfinite(v.losses).all() and v.report["accuracy"] < 0.7,
     "batchnorm": lambda v: np.isnan(v.losses).sum() == 2 and np.isnan(v.report["loss"]),
@@ -75,9 +75,9 @@ def read_anew(patient):
 def test_a_patient_fails_as_described_and_a_fresh_record_reads_as_the_stored_one(
     patient,
 ):
-    visit = clinic.run(patient)
-    assert SEES[patient](visit)
-    found = record.patient(patient, read_anew(patient), visit)
+    run = clinic.run(patient)
+    assert SEES[patient](run)
+    found = record.patient(patient, read_anew(patient), run)
     stored = RECORD[patient]
     for instrument, reading in found["readings"].items():
         assert reading["kind"] == stored["readings"][instrument]["kind"], instrument
@@ -164,34 +164,38 @@ def test_patients_have_names_and_numbers_and_nothing_else():
 
 def test_a_run_leaves_the_policy_and_ends_after_the_steps_that_are_asked_for():
     policy = keras.config.dtype_policy().name
-    visit = clinic.run("scale_loss", steps=2, policy="float32")
-    assert np.isnan(visit.scales).all() and visit.report == {}
+    run = clinic.run("scale_loss", steps=2, policy="float32")
+    assert np.isnan(run.scales).all() and run.report == {}
     assert keras.config.dtype_policy().name == policy
-    assert "loss in 2 steps" in repr(visit)
+    assert "loss in 2 steps" in repr(run)
 
 
 def test_a_run_without_a_step_can_be_shown():
     assert repr(clinic.run(1, steps=0)) == "no step was taken"
-    without = clinic.Visit(None, None, [], [], [], [], {"accuracy": 0.5, "loss": 2.0})
+    without = clinic.TrainingRun(
+        None, None, [], [], [], [], {"accuracy": 0.5, "loss": 2.0}
+    )
     assert repr(without).endswith("\nheld out: 50% right, loss 2")
 
 
-def test_a_case_refuses_what_it_does_not_know_and_a_ward_follows_from_a_name():
+def test_a_case_refuses_what_it_does_not_know_and_who_is_assigned_follows_from_a_name():
     for wrong in (0, 17, "flu", None):
         with pytest.raises(ValueError, match="give a number from 1 to 16"):
-            clinic.Case(wrong)
+            clinic.CaseFile(wrong)
     for wrong in (["nose"], []):
         with pytest.raises(
             ValueError, match=r"no instrument '.*': ask .examine. \(1 min"
         ):
-            clinic.Case(1).ask(*wrong)
-    wards = {tuple(case.number for case in clinic.ward(name)) for name in "abcdefgh"}
-    assert len(wards) > 4 and {n for ward in wards for n in ward} <= set(range(5, 17))
+            clinic.CaseFile(1).ask(*wrong)
+    groups = {tuple(case.number for case in clinic.assign(name)) for name in "abcdefgh"}
+    assert len(groups) > 4 and {n for group in groups for n in group} <= set(
+        range(5, 17)
+    )
 
 
 def test_what_is_shown_of_a_case_is_its_prices_and_never_its_cause():
     for number, name in enumerate(NAMES, 1):
-        case = clinic.Case(number)
+        case = clinic.CaseFile(number)
         assert f'Patient {number}: ask "examine" (1 min), "scale" (2 min)' in repr(case)
         assert repr(case.names("x")) == "Named(cause='x')"
         assert f"'{name}'" not in repr(case)
@@ -227,7 +231,7 @@ def own(*hidden):
     return clinic.Patient(
         build,
         batches=[(x[at : at + 32], y[at : at + 32]) for at in range(0, 192, 32)] * 10,
-        well=lambda visit: visit.report["accuracy"] > 0.8,
+        well=lambda run: run.report["accuracy"] > 0.8,
         held=(x[192:], y[192:]),
         resumed=read_again,
     )
@@ -340,7 +344,7 @@ def test_every_instrument_reads_sample_weights_dictionaries_and_subclassed_model
             for x, y in healthy.batches[:12]
         ],
         held=(given(healthy.held[0]), healthy.held[1]),
-        well=lambda visit: np.isfinite(visit.losses).all(),
+        well=lambda run: np.isfinite(run.losses).all(),
     )
     with dtype_policy("mixed_float16"):
         readings = {key: clinic.read(key, mine) for key in clinic.INSTRUMENTS}

@@ -65,7 +65,7 @@ def test_a_reading_rules_out_those_who_read_another_kind(record):
         key = patient["key"]
         for _ in range(20):
             asked = chance.sample(tools, chance.randint(0, len(tools)))
-            out = clinic.struck(record, key, asked)
+            out = clinic.ruled_out(record, key, asked)
             assert {p["key"] for p in record["patients"]} - set(out) == fit(
                 record, key, asked
             )

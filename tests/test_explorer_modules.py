@@ -514,7 +514,7 @@ def test_readings_rule_out_what_they_do_in_python(run):
             {**record, "asked": asked},
         )
         for patient, those, pairs in zip(record["patients"], asked, found, strict=True):
-            assert dict(pairs) == clinic.struck(record, patient["key"], those)
+            assert dict(pairs) == clinic.ruled_out(record, patient["key"], those)
 
 
 # What a step keeps

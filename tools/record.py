@@ -205,15 +205,16 @@ def clinic(kind, *patients):
     return made(kind, families=FAMILIES, instruments=names, patients=patients)
 
 
-def patient(key, instruments=None, visit=None):
+def patient(key, instruments=None, run=None):
     """A patient's entry: what all instruments read, or these, and what became of it.
 
-    `visit` is its training, if it was run before.
+    `run` is its training, if it was run before.
     """
     from course_utils import clinic
 
     chart = clinic.charts()[key]
-    visits = sick, cured = visit or clinic.run(key), clinic.run(key, cure=key)
+    sick = run or clinic.run(key)
+    cured = clinic.run(key, cure=key)
     scaled = not math.isnan(sick.scales[0])
     patient = clinic.patient(key)
     readings = {
@@ -226,9 +227,9 @@ def patient(key, instruments=None, visit=None):
         "thread": clinic.script(key).split()[1],
         "loss": curve(sick.losses),
         "healthy": curve(cured.losses),
-        "well": [visit.well for visit in visits],
+        "well": [sick.well, cured.well],
         "larger_scale": clinic.run(key, change=larger).well if scaled else None,
-        "ms": [round(sorted(v.ms)[len(v.ms) // 2], 1) for v in visits],
+        "ms": [round(sorted(r.ms)[len(r.ms) // 2], 1) for r in (sick, cured)],
         "readings": {
             instrument: {"kind": reading.kind, "text": reading.text}
             for instrument, reading in readings.items()
@@ -303,7 +304,7 @@ def forecasts(kind):
     from tqdm.auto import tqdm
 
     from course_utils import models, profiling, roofline
-    from course_utils.benchmark import measure, timer, trainee
+    from course_utils.benchmark import measure, timed_model, timer
 
     images = np.zeros((512, 28, 28, 1), "float32"), np.zeros(512, "int64")
     block = (np.zeros((32, 128, 256), "float32"),) * 2
@@ -326,7 +327,7 @@ def forecasts(kind):
         steps = {}
         predicted = {}
         for policy in policies:
-            model = trainee.Trainee(build, policy).model
+            model = timed_model.TimedModel(build, policy).model
             steps[policy] = partial(model.train_on_batch, x[:batch], y[:batch])
             work = roofline.count(model.train_step, (x[:batch], y[:batch]))
             predicted[policy] = sum(profiling.forecast(work, calibration).values())

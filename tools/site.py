@@ -34,7 +34,7 @@ TO_CELL = re.compile(r"\[([^\]]+)\]\((\w+)\.ipynb#cell-id=([\w-]+)\)")
 # the same in a page of docs
 ASKED = re.compile(TO_CELL.pattern.replace(r"\((", r"\(\.\./notebooks/solved/("))
 # and the pages that lead to cells
-LINKING = ("ask.md", "glossary.md", "ledger.md")
+LINKING = ("ask.md", "glossary.md", "ledger.md", "rules.md")
 # of a table of wrong answers; in a longer one, those told alike share a row
 MOST_ROWS = 29
 # A page of its own: the site's navigation leads to it, and Sphinx leaves it alone.
@@ -216,6 +216,12 @@ def front():
 def write_sources(folder):
     """Write the pages' sources, and the files that they link, into a folder."""
     shutil.copytree(COURSE / "docs", folder, dirs_exist_ok=True)
+    shutil.copy(COURSE / "linter" / "RULES.md", folder / "rules.md")
+    linked = {
+        match[1:]
+        for name in LINKING
+        for match in ASKED.findall((folder / name).read_text(encoding="utf-8"))
+    }
     for name in ("teach.md", "platforms.md", *LINKING, *reference.PAGES):
         page = (folder / name).read_text(encoding="utf-8")
         page = ASKED.sub(r'<a href="notebooks/\2.html#cell-\3">\1</a>', page)
@@ -230,12 +236,8 @@ def write_sources(folder):
     (folder / "notebooks").mkdir()
     (folder / "guide").mkdir()
     paths = sorted((COURSE / "notebooks" / "solved").glob("*.ipynb"))
-    linked = {
-        match[1:] for p in paths for match in TO_CELL.findall(p.read_text("utf-8"))
-    }
-    for name in LINKING:
-        page = (COURSE / "docs" / name).read_text(encoding="utf-8")
-        linked |= {match[1:] for match in ASKED.findall(page)}
+    for path in paths:
+        linked |= {match[1:] for match in TO_CELL.findall(path.read_text("utf-8"))}
     for path in paths:
         nbformat.write(page_of(path, linked), folder / "notebooks" / path.name)
         write = guide if path.name[:2].isdigit() else lesson_guide

@@ -8,10 +8,12 @@ from course_utils import late_names
 __dir__, __getattr__ = late_names(
     __name__,
     {
+        "batching": "batches",
         "compare": "POLICIES Comparison compare_policies loss_curves",
+        "keras_device": "build counts_memory device",
         "rates": "ceilings",
         "ratios": "Ratio paired",
         "timer": "in_turns",
-        "trainee": "Trainee batches build counts_memory device",
+        "timed_model": "TimedModel",
     },
 )

@@ -5,14 +5,18 @@ time on any hardware. An interrupt of the kernel keeps what was measured so far.
 """
 
 import gc
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import keras
 import numpy as np
 import pandas as pd
 
+from course_utils.benchmark.batching import batches
+from course_utils.benchmark.keras_device import counts_memory, device
 from course_utils.benchmark.ratios import paired
+from course_utils.benchmark.timed_model import TimedModel
 from course_utils.benchmark.timer import rounds
-from course_utils.benchmark.trainee import Trainee, batches, counts_memory, device
 from course_utils.progress import tqdm
 
 POLICIES = ("float32", "mixed_bfloat16", "mixed_float16")
@@ -50,13 +54,13 @@ class Comparison:
 
 
 def compare_policies(
-    build_model,
-    x,
-    y,
-    policies=POLICIES,
-    batch_size=128,
-    seconds=20,
-    validation_data=None,
+    build_model: Callable[[], keras.Model],
+    x: np.ndarray,
+    y: np.ndarray,
+    policies: Sequence[str] = POLICIES,
+    batch_size: int = 128,
+    seconds: float = 20,
+    validation_data: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Comparison:
     """Trains one model per policy in turn, step by step, on the same batches, equally
     often.
@@ -75,28 +79,30 @@ def compare_policies(
         compare_policies(build_model, x, y, batch_size=256, seconds=20).table
     """
     source = batches(x, y, batch_size, seed=0)
-    trainees = []
+    models: list[TimedModel] = []
     rows = []
     peaks = []
     interrupted = False
     right = pd.DataFrame(columns=policies, dtype=bool)
-    counted = counts_memory()
-    share = MEMORY_SHARE * counted
+    has_counter = counts_memory()
+    share = MEMORY_SHARE if has_counter else 0
     try:
         for policy in policies:
-            trainees.append(Trainee(build_model, policy))
+            models.append(TimedModel(build_model, policy))
         for xb, yb in (next(source) for _ in range(WARM_UP_STEPS)):
-            for trainee in tqdm(trainees, desc="warm-up"):
-                trainee.step(xb, yb)
+            for model in tqdm(models, desc="warm-up"):
+                model.step(xb, yb)
         for number in rounds(seconds * (1 - share), "interleaved steps", at_least=3):
             xb, yb = next(source)
-            turn = number % len(trainees)  # Nobody always goes first.
-            done = [(t, t.step(xb, yb)) for t in trainees[turn:] + trainees[:turn]]
-            rows += [(t.policy, number, step.seconds, step.loss) for t, step in done]
+            turn = []  # counts once all have taken their step
+            first = number % len(models)  # Nobody always goes first.
+            for model in models[first:] + models[:first]:
+                step = model.step(xb, yb)
+                turn.append((model.policy, number, step.seconds, step.loss))
+            rows += turn
         if validation_data:
-            x_held, y_held = validation_data
-            right = _right(trainees, x_held, y_held, batch_size, seconds / 4)
-        if counted:
+            right = _right(models, *validation_data, batch_size, seconds / 4)
+        if has_counter:
             for number in rounds(seconds * share, "memory of fresh models", at_least=3):
                 peaks += [
                     (p, _peak_mb(build_model, p, number, xb, yb)) for p in policies
@@ -105,8 +111,8 @@ def compare_policies(
         interrupted = True
     steps = pd.DataFrame(rows, columns=["policy", "round", "seconds", "loss"])
     table = _table(list(policies), steps, peaks, right)
-    under_xla = [trainee.policy for trainee in trainees if trainee.needs_xla]
-    notes = tuple(_notes(interrupted, counted, under_xla))
+    under_xla = [model.policy for model in models if model.needs_xla]
+    notes = tuple(_notes(interrupted, has_counter, under_xla))
     return Comparison(table, steps, right, batch_size, device(), notes, interrupted)
 
 
@@ -118,21 +124,24 @@ def _peak_mb(build_model, policy, seed, x, y):
     heaps, so that a median jumps from run to run where a mean does not.
     """
     gc.collect()  # a former model that dies during the step would hide part of the peak
-    trainee = Trainee(build_model, policy, seed)
-    return (trainee.resident_bytes + trainee.step(x, y).peak_bytes) / 1e6
+    model = TimedModel(build_model, policy, seed)
+    peak = model.step(x, y).peak_bytes
+    if peak is None:
+        return np.nan
+    return (model.resident_bytes + peak) / 1e6
 
 
-def _right(trainees, x, y, batch_size, seconds):
+def _right(models, x, y, batch_size, seconds):
     """Whether the label of an image was right: a row for each image, a column for each
     policy.
     """
-    right = {trainee.policy: [] for trainee in trainees}
+    right = {model.policy: [] for model in models}
     for number in rounds(seconds, "accuracy", at_least=1):
         batch = slice(number * batch_size, (number + 1) * batch_size)
         if batch.start >= len(x):
             break
-        for trainee in trainees:
-            right[trainee.policy].extend(trainee.right(x[batch], y[batch]))
+        for model in models:
+            right[model.policy].extend(model.right(x[batch], y[batch]))
     return pd.DataFrame(right, dtype=bool)
 
 
@@ -146,19 +155,20 @@ def _table(policies, steps, peaks, right):
         ratio = paired(turns[policy], turns["float32"])
         peak = peaks.get(policy, np.nan)
         gap_se = np.nan
-        if policy != "float32" and "float32" in right and len(right):
-            # b of n images are labelled right by the policy alone, c by float32 alone:
-            # √(b + c) / n is the standard error of their distance.
-            apart = (right[policy] != right["float32"]).sum()
-            gap_se = apart**0.5 / len(right)
+        verdict = None
+        if policy != "float32":
+            verdict = ratio.verdict(policy, "float32")
+            if "float32" in right and len(right):
+                # b of n images are labelled right by the policy alone, c by float32
+                # alone: √(b + c) / n is the standard error of their distance.
+                apart = (right[policy] != right["float32"]).sum()
+                gap_se = apart**0.5 / len(right)
         rows[policy] = {
             "step_ms": 1e3 * turns[policy].median(),
             "speedup": ratio.median,
             "speedup_low": ratio.low,
             "speedup_high": ratio.high,
-            "verdict": ratio.verdict(policy, "float32")
-            if policy != "float32"
-            else None,
+            "verdict": verdict,
             "peak_mb": peak,
             "memory_ratio": peak / peaks.get("float32", np.nan),
             "accuracy": right[policy].mean(),
@@ -168,10 +178,10 @@ def _table(policies, steps, peaks, right):
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("policy")
 
 
-def _notes(interrupted, counted, under_xla):
+def _notes(interrupted, has_counter, under_xla):
     if interrupted:
         yield "You interrupted the comparison: it holds the rounds completed until then."
-    if not counted:
+    if not has_counter:
         yield "This device's allocator does not count memory, so there is no peak to show."
     if under_xla:
         yield (
@@ -181,7 +191,12 @@ def _notes(interrupted, counted, under_xla):
         )
 
 
-def loss_curves(build_model, x, y, seconds=20) -> pd.DataFrame:
+def loss_curves(
+    build_model: Callable[[], keras.Model],
+    x: np.ndarray,
+    y: np.ndarray,
+    seconds: float = 20,
+) -> pd.DataFrame:
     """The loss of every step under each policy, for three seeds: policy, seed, step,
     loss.
 
@@ -192,23 +207,22 @@ def loss_curves(build_model, x, y, seconds=20) -> pd.DataFrame:
     Example:
         loss_curves(build_model, x, y, seconds=15)
     """
-    rows, count = [], 0
+    rows = []
+    count = 0
     try:
-        trainees = [Trainee(build_model, policy) for policy in POLICIES]
+        models = [TimedModel(build_model, policy) for policy in POLICIES]
         for seed in range(SEEDS):
             source = batches(x, y, 128, seed=0)
             label = f"seed {seed}"
-            for trainee in trainees:
-                trainee.restart(seed)
+            for model in models:
+                model.restart(seed)
             if seed == 0:
                 turns = rounds(seconds / SEEDS, label, at_least=3)
             else:
                 turns = tqdm(range(count), desc=label)
             for number in turns:
                 xb, yb = next(source)
-                rows += [
-                    (t.policy, seed, number, t.step(xb, yb).loss) for t in trainees
-                ]
+                rows += [(m.policy, seed, number, m.step(xb, yb).loss) for m in models]
             count = number + 1
     except KeyboardInterrupt:
         print("Interrupted: the curves show what was trained until then.")

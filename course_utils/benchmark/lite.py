@@ -7,7 +7,7 @@ interpreter.
 
 import contextlib
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -20,13 +20,13 @@ def missing() -> str:
     """One sentence on what LiteRT lacks here, with what to install; "" where it can be
     used.
     """
-    needed = ("TFLiteConverter", "Interpreter")
-    if all(hasattr(getattr(tf, "lite", None), name) for name in needed):
+    parts = ("TFLiteConverter", "Interpreter")
+    if all(hasattr(getattr(tf, "lite", None), name) for name in parts):
         return ""
     return "This TensorFlow has no LiteRT: install tensorflow 2.20 or 2.21."
 
 
-def quietly(function, *arguments) -> Any:
+def quietly(function: Callable[..., Any], *arguments: object) -> Any:
     """What a function returns, without what TensorFlow prints meanwhile, native lines
     included.
 
@@ -38,7 +38,9 @@ def quietly(function, *arguments) -> Any:
             return function(*arguments)
 
 
-def calibration(images, shape) -> Callable:
+def calibration(
+    images: np.ndarray, shape: tuple[int, ...]
+) -> Callable[[], Iterator[list[np.ndarray]]]:
     """A representative dataset for the converter: one float32 image of that shape at a
     time.
 
@@ -74,28 +76,28 @@ class Lite:
 
     def _interpreter(self, shape=None):
         try:
-            return quietly(self._allocated, shape)
+            return quietly(self._allocate, shape)
         except (ValueError, RuntimeError):
             raise ValueError(
                 f"LiteRT cannot run these {len(self.content):,} bytes, which are no whole model or "
                 "have operations that only TensorFlow has: convert it in float32."
             ) from None
 
-    def _allocated(self, shape):
+    def _allocate(self, shape):
         interpreter = tf.lite.Interpreter(model_content=self.content, num_threads=1)
         if shape:
             interpreter.resize_tensor_input(self._input, shape)
         interpreter.allocate_tensors()
         return interpreter
 
-    def predict(self, images) -> np.ndarray:
+    def predict(self, images: np.ndarray) -> np.ndarray:
         """The outputs for a batch of float32 images, an array."""
         interpreter = self._interpreter(images.shape)
         interpreter.set_tensor(self._input, images)
         interpreter.invoke()
         return interpreter.get_tensor(self._output)
 
-    def call(self, images) -> Callable:
+    def call(self, images: np.ndarray) -> Callable[[], float]:
         """A function without arguments that computes a batch, for a timer; it returns
         0.
         """

@@ -7,6 +7,7 @@ steps.
 import datetime
 import json
 import os
+from collections.abc import Collection
 from functools import partial
 
 import keras
@@ -14,7 +15,8 @@ import numpy as np
 import tensorflow as tf
 
 from course_utils import datasets, hardware, models, records
-from course_utils.benchmark import compare, rates, trainee
+from course_utils.benchmark import compare, rates
+from course_utils.benchmark.keras_device import device_kind
 from course_utils.errors import one_line
 
 # The Transformer block's sizes: what keeps a device busy without keeping anybody
@@ -23,7 +25,11 @@ LARGE = {"tokens": 512, "width": 1024, "heads": 16, "batch_size": 64}  # GPU or 
 SMALL = {"tokens": 128, "width": 256, "heads": 4, "batch_size": 16}  # CPU
 
 
-def record(seconds: float = 60, name: str | None = None, parts=records.PARTS) -> dict:
+def record(
+    seconds: float = 60,
+    name: str | None = None,
+    parts: Collection[str] = records.PARTS,
+) -> dict:
     """Measures this device, under a name or its own: a dict for JSON, as data/README.md
     tells.
 
@@ -39,7 +45,7 @@ def record(seconds: float = 60, name: str | None = None, parts=records.PARTS) ->
     digits = datasets.load_mnist()
     images = digits.x_train[..., None].astype("float32") / 255
     batch_size = min(hardware.workload(machine).batch_size, len(images))
-    block = SMALL if trainee.device_kind() == "CPU" else LARGE
+    block = SMALL if device_kind() == "CPU" else LARGE
     shape = 2 * block["batch_size"], block["tokens"], block["width"]
     # random numbers: two batches of them, as inputs and as targets
     x, y = np.random.default_rng(0).standard_normal((2, *shape), dtype="float32")
@@ -95,7 +101,7 @@ def record(seconds: float = 60, name: str | None = None, parts=records.PARTS) ->
     return measurement
 
 
-def build(part: str, block: dict) -> keras.Model:
+def build(part: str, block: dict[str, int]) -> keras.Model:
     """The model whose steps are measured: "cnn", or a "transformer" block of these
     sizes (tokens, width, heads), compiled.
 

@@ -1,19 +1,21 @@
 """How fast this device multiplies matrices of each dtype, and goes through memory."""
 
+from collections.abc import Iterable
+
 import keras
 import numpy as np
 import pandas as pd
 import tensorflow as tf
 
 from course_utils import hardware, training
+from course_utils.benchmark.keras_device import device, device_kind
 from course_utils.benchmark.timer import timings
-from course_utils.benchmark.trainee import device, device_kind
 
 MATRICES = {"CPU": (512, 1024), "GPU": (2048, 4096, 8192), "TPU": (2048, 4096, 8192)}
 ARRAY_MIB = {"CPU": 128, "GPU": 1024, "TPU": 1024}  # beyond the caches
 
 
-def ceilings(seconds: float = 12, dtypes=None) -> pd.DataFrame:
+def ceilings(seconds: float = 12, dtypes: Iterable[str] | None = None) -> pd.DataFrame:
     """The roofs of this device: matrix products by dtype, and two ways of going through
     memory.
 

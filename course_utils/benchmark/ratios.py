@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 SAME = 0.1  # an interval of ratios that is wider than this on a side tells nothing
 
@@ -34,7 +35,7 @@ class Ratio(NamedTuple):
         return f"the same within {100 * far:.0f} %" if far <= SAME else "cannot tell"
 
 
-def paired(seconds, others) -> Ratio:
+def paired(seconds: ArrayLike, others: ArrayLike) -> Ratio:
     """How many times as fast as `others` something is, measured in turns with it.
 
     `seconds` and `others` are arrays of shape (n,), in the same unit; what stands at one
@@ -56,4 +57,5 @@ def paired(seconds, others) -> Ratio:
         return Ratio(np.nan, np.nan, np.nan)
     test = stats.quantile_test(ratios, q=1, p=0.5)
     interval = test.confidence_interval(0.95)
-    return Ratio(*map(float, (np.median(ratios), interval.low, interval.high)))
+    median = float(np.median(ratios))
+    return Ratio(median, float(interval.low), float(interval.high))

@@ -2,12 +2,15 @@
 
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import keras
+import tensorflow as tf
 
 from course_utils.progress import pace, tqdm
 
+Name = TypeVar("Name")  # of a case: a text, or several
 # seconds that one timing lasts at the least: far more than a launch and the clock
 SAMPLE = 0.005
 MOST = 200  # calls in one timing
@@ -34,7 +37,12 @@ def rounds(seconds: float, label: str, at_least: int = 1) -> Iterator[int]:
         bar.update(bar.total - bar.n)  # one that is not full turns red
 
 
-def timings(cases: dict, seconds: float, label: str, at_least: int = 5) -> dict:
+def timings(
+    cases: dict[Name, Callable[[], tf.Tensor | float]],
+    seconds: float,
+    label: str,
+    at_least: int = 5,
+) -> dict[Name, list[float]]:
     """Times functions that return a tensor against each other: {name: seconds of one
     call, a list}.
 
@@ -58,8 +66,10 @@ def timings(cases: dict, seconds: float, label: str, at_least: int = 5) -> dict:
 
 
 def in_turns(
-    cases: dict, seconds: float = 3, label: str = "operations in turns"
-) -> dict:
+    cases: dict[Name, Callable[[], tf.Tensor | float]],
+    seconds: float = 3,
+    label: str = "operations in turns",
+) -> dict[Name, float]:
     """The median milliseconds of one call of each case, timed in turns: {name: ms}.
 
     NaN for what an interrupt left untimed.

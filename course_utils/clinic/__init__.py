@@ -3,7 +3,7 @@
 `clinic.run` runs a patient of `data/clinic`. Eleven instruments each read a `Reading`;
 `clinic.read(key, patient)` takes one of `clinic.INSTRUMENTS` by its key, on a patient of
 the course or on a `clinic.Patient` of your own, whose docstring has an example with all
-of them. `clinic.struck` and the other
+of them. `clinic.ruled_out` and the other
 functions of elimination tell which causes readings leave. Importing this package loads
 no framework: each name below loads what it needs.
 """
@@ -13,12 +13,12 @@ from course_utils import late_names
 __dir__, __getattr__ = late_names(
     __name__,
     {
-        "cases": "Case Named ward",
-        "elimination": "cheapest minutes rivals struck",
+        "cases": "CaseFile Named assign",
+        "elimination": "cheapest minutes rivals ruled_out",
         "experiments": "files histogram layer numerics profiler scale twin",
         "instruments": "INSTRUMENTS read",
         "patients": "charts difference patient run script",
-        "readings": "Reading examine flow probe ranges",
-        "visits": "Patient Visit",
+        "readings": "Reading examine flow probe_step ranges",
+        "training_run": "Patient TrainingRun",
     },
 )

@@ -1,7 +1,8 @@
 """A patient whom you examine: instruments at a price, and a cause that you name."""
 
 import random
-from typing import Any, NamedTuple
+from types import EllipsisType
+from typing import NamedTuple
 
 from course_utils import records
 from course_utils.clinic import elimination
@@ -19,20 +20,20 @@ class Named(NamedTuple):
     """
 
     patient: str
-    asked: tuple
+    asked: tuple[str, ...]
     cause: object
 
     def __repr__(self):
         return f"Named(cause={self.cause!r})"
 
 
-class Case:
+class CaseFile:
     """A patient, by number from 1 on, and the instruments that you have paid for.
 
     Raises ValueError for any other number.
 
     Example:
-        >>> case = Case(2)
+        >>> case = CaseFile(2)
         >>> case.ask("flow")
         Dtype flow: 16-bit ids. An Embedding is given bfloat16.
         Paid so far: 2 min
@@ -78,7 +79,7 @@ class Case:
         paid = elimination.minutes(self.record, self.asked)
         print(f"Paid so far: {paid} min")
 
-    def names(self, cause) -> Any:
+    def names(self, cause: str | EllipsisType) -> Named | EllipsisType:
         """Your answer: a word from the list of causes."""
         if cause is ...:
             return cause
@@ -86,7 +87,8 @@ class Case:
 
     def bill(self) -> str:
         """What you paid, how many other causes fit, and what would have been enough."""
-        record, key = self.record, self.patient["key"]
+        record = self.record
+        key = self.patient["key"]
         least = elimination.cheapest(record, key)
         fit = len(elimination.rivals(record, key, self.asked))
         causes = "cause fits" if fit == 1 else "causes fit"
@@ -97,11 +99,11 @@ class Case:
         )
 
 
-def ward(name: str) -> list[Case]:
+def assign(name: str) -> list[CaseFile]:
     """Three of the patients from the fifth on, others for each name.
 
     Example:
-        >>> [case.number for case in ward("Ada")] == [case.number for case in ward("Ada")]
+        >>> [case.number for case in assign("Ada")] == [case.number for case in assign("Ada")]
         True
     """
-    return [Case(n) for n in random.Random(name).sample(range(5, 17), 3)]
+    return [CaseFile(n) for n in random.Random(name).sample(range(5, 17), 3)]

@@ -6,36 +6,39 @@ A record has `instruments` {key: {name, minutes}} and `patients`, each with a `k
 rules out each one whose own patient gave a reading of another kind.
 """
 
+from collections.abc import Iterable
 from itertools import combinations
 
 
-def struck(record: dict, patient: str, asked) -> dict:
+def ruled_out(record: dict, patient: str, instruments: Iterable[str]) -> dict[str, str]:
     """The causes that a patient's readings rule out: {key: the first instrument that
     did}.
 
     Example:
         >>> read = lambda kind: {"scale": {"kind": kind, "text": ""}}
         >>> patients = [{"key": key, "readings": read(key > "b")} for key in "abc"]
-        >>> struck({"patients": patients}, "a", ["scale"])
+        >>> ruled_out({"patients": patients}, "a", ["scale"])
         {'c': 'scale'}
     """
     kinds = _kinds(record)
     causes = {}
-    for instrument in asked:
+    for instrument in instruments:
         for other, theirs in kinds.items():
             if theirs[instrument] != kinds[patient][instrument]:
                 causes.setdefault(other, instrument)
     return causes
 
 
-def minutes(record: dict, asked) -> float:
+def minutes(record: dict, instruments: Iterable[str]) -> float:
     """What some instruments cost together."""
-    return sum(record["instruments"][instrument]["minutes"] for instrument in asked)
+    return sum(
+        record["instruments"][instrument]["minutes"] for instrument in instruments
+    )
 
 
-def rivals(record: dict, patient: str, asked) -> list[str]:
+def rivals(record: dict, patient: str, instruments: Iterable[str]) -> list[str]:
     """The causes beside a patient's own that its readings leave."""
-    out = struck(record, patient, asked)
+    out = ruled_out(record, patient, instruments)
     return [key for key in _kinds(record) if key not in out and key != patient]
 
 

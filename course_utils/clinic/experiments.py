@@ -12,14 +12,14 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from course_utils.clinic import visits
+from course_utils.clinic import training_run
 from course_utils.clinic.readings import Reading, short_name
-from course_utils.clinic.visits import scale_of
+from course_utils.clinic.training_run import Patient, scale_of
 
 UP = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def scale(patient) -> Reading:
+def scale(patient: Patient) -> Reading:
     """The dynamic loss scale while a model is trained, step by step.
 
     `values` are the scales before each step, a list of floats, powers of two if they
@@ -52,7 +52,7 @@ def scale(patient) -> Reading:
     return Reading("steady", course, values)
 
 
-def files(patient) -> Reading:
+def files(patient: Patient) -> Reading:
     """What of a model's optimizer comes back from a file, after ten steps.
 
     `values` are two pairs (steps, scale), before and after: an int, and a float
@@ -66,18 +66,17 @@ def files(patient) -> Reading:
     if patient.resumed is None:
         return Reading("no file", "Nothing is saved and read again.", [])
     model = replace(patient, resumed=None).train(steps=10).model
-    both = model.optimizer, patient.resumed(model).optimizer
-    values = [(int(each.iterations.numpy()), scale_of(each)) for each in both]
-    (steps, before), (count, after) = values
+    before = _steps_and_scale(model.optimizer)
+    after = _steps_and_scale(patient.resumed(model).optimizer)
     text = (
-        f"saved: {steps} steps, scale {_power(before)}; "
-        f"read again: {count}, {_power(after)}"
+        f"saved: {before[0]} steps, scale {_power(before[1])}; "
+        f"read again: {after[0]}, {_power(after[1])}"
     )
-    whole = np.array_equal(values[0], values[1], equal_nan=True)
-    return Reading("whole" if whole else "not whole", text, values)
+    whole = np.array_equal(before, after, equal_nan=True)
+    return Reading("whole" if whole else "not whole", text, [before, after])
 
 
-def histogram(patient) -> Reading:
+def histogram(patient: Patient) -> Reading:
     """The gradients that reach a model's weights at first, beside a float32 twin's.
 
     Four batches are taken, as many as may be accumulated. `values` are the largest
@@ -88,10 +87,9 @@ def histogram(patient) -> Reading:
         >>> clinic.histogram(clinic.patient("clip")).kind
         'too small'
     """
-    both = patient, patient.twin()
-    mine, other = values = [
-        _largest_gradient(each.build(), patient.batches) for each in both
-    ]
+    mine = _largest_gradient(patient.build(), patient.batches)
+    other = _largest_gradient(patient.twin().build(), patient.batches)
+    values = [mine, other]
     if not np.isfinite(mine):
         text = "No gradient reaches the weights: inf or NaN in each step."
         return Reading("not finite", text, values)
@@ -99,7 +97,7 @@ def histogram(patient) -> Reading:
     return Reading("too small" if mine < other / 100 else "fits", text, values)
 
 
-def profiler(patient) -> Reading:
+def profiler(patient: Patient) -> Reading:
     """How much of a step waits for its batch, where a tf.data.Dataset makes it.
 
     `values` are the milliseconds of each step, and those of them that it waits, two
@@ -110,14 +108,14 @@ def profiler(patient) -> Reading:
         >>> clinic.profiler(clinic.patient("narrow")).kind
         'computes'
     """
-    visit = patient.train()
-    share = np.median(visit.waits) / np.median(visit.ms)
+    run = patient.train()
+    share = np.median(run.waits) / np.median(run.ms)
     text = f"{share:.0%} of a step is waiting for its batch."
     kind = "waits" if share > 0.5 else "computes"
-    return Reading(kind, text, [visit.ms, visit.waits])
+    return Reading(kind, text, [run.ms, run.waits])
 
 
-def numerics(patient) -> Reading:
+def numerics(patient: Patient) -> Reading:
     """Where `tf.debugging.enable_check_numerics` stops the first steps.
 
     XLA is off. `values` is the operation's name in the graph, None
@@ -135,9 +133,10 @@ def numerics(patient) -> Reading:
         tf.debugging.enable_check_numerics()
         patient.train(model, steps=12)
     except tf.errors.InvalidArgumentError as error:
-        if not (stopped := re.search(r"node (\S+)/CheckNumerics", str(error))):
+        match = re.search(r"node (\S+)/CheckNumerics", str(error))
+        if not match:
             raise
-        node = stopped[1]
+        node = match[1]
         path = [re.sub(r"(_\d+)+$", "", part) for part in node.split("/")]
         kind = "backward" if "gradient" in node.lower() else path[-1].lower()
         text = f"{'/'.join(path[-2:])} in: {_line_of_code(str(error))}"
@@ -147,7 +146,7 @@ def numerics(patient) -> Reading:
     return Reading("passes", "12 steps without inf or NaN.", None)
 
 
-def twin(patient) -> Reading:
+def twin(patient: Patient) -> Reading:
     """Whether a model that was built in float32 is well after its training.
 
     `values` are the losses, a list of floats.
@@ -157,13 +156,13 @@ def twin(patient) -> Reading:
         >>> clinic.twin(clinic.patient("ids")).text
         'It learns in float32.'
     """
-    visit = patient.twin().train()
-    if visit.well:
-        return Reading("well", "It learns in float32.", visit.losses)
-    return Reading("the same", "It is not well in float32, either.", visit.losses)
+    run = patient.twin().train()
+    if run.well:
+        return Reading("well", "It learns in float32.", run.losses)
+    return Reading("the same", "It is not well in float32, either.", run.losses)
 
 
-def layer(patient) -> Reading:
+def layer(patient: Patient) -> Reading:
     """Whether a model is well after its training with one of its layers in float32.
 
     It is trained for each layer until one cures. `values` are the names of the layers
@@ -174,20 +173,24 @@ def layer(patient) -> Reading:
         >>> clinic.layer(clinic.patient("epsilon")).text
         'It learns with min_max in float32.'
     """
-    tried: list[str] = []
+    names: list[str] = []
     for at in range(len(patient.build().layers)):
         model = patient.build()
         for each in model.layers[at]._flatten_layers():
             each.dtype_policy = "float32"
-        tried.append(short_name(model.layers[at]))
+        names.append(short_name(model.layers[at]))
         try:
             well = patient.train(model).well
         except (TypeError, ValueError, tf.errors.OpError):
             continue  # its float32 meets another layer's 16 bits
         if well:
-            return Reading("cured", f"It learns with {tried[-1]} in float32.", tried)
-    text = f"It is not well with any of its {len(tried)} layers in float32."
-    return Reading("no change", text, tried)
+            return Reading("cured", f"It learns with {names[-1]} in float32.", names)
+    text = f"It is not well with any of its {len(names)} layers in float32."
+    return Reading("no change", text, names)
+
+
+def _steps_and_scale(optimizer):
+    return int(optimizer.iterations.numpy()), scale_of(optimizer)
 
 
 def _largest_gradient(model, batches):
@@ -212,7 +215,9 @@ def _largest_gradient(model, batches):
 def _line_of_code(report):
     """The last line of code of the learner's own in TensorFlow's report of an error."""
     frames = re.findall(r'File "(.*?)", line (\d+)', report)
-    inside = [at for at, (file, _) in enumerate(frames) if file == visits.__file__]
+    inside = [
+        at for at, (file, _) in enumerate(frames) if file == training_run.__file__
+    ]
     own = [
         linecache.getline(file, int(line)).strip()
         for file, line in frames[max(inside, default=-1) + 1 :]

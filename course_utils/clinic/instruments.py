@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from course_utils.clinic import experiments, readings
 from course_utils.clinic.readings import Reading
-from course_utils.clinic.visits import Patient
+from course_utils.clinic.training_run import Patient
 from course_utils.errors import one_line
 
 
@@ -20,7 +20,7 @@ class Instrument(NamedTuple):
 
     name: str
     minutes: int
-    read: Callable
+    read: Callable[[Patient], Reading]
 
 
 INSTRUMENTS = {
@@ -28,7 +28,7 @@ INSTRUMENTS = {
     "scale": Instrument("Scale recorder", 2, experiments.scale),
     "flow": Instrument("Dtype flow", 2, readings.flow),
     "files": Instrument("File inspector", 3, experiments.files),
-    "probe": Instrument("probe", 3, readings.probe),
+    "probe": Instrument("probe", 3, readings.probe_step),
     "ranges": Instrument("Smallest and largest", 4, readings.ranges),
     "histogram": Instrument("Gradient histogram", 5, experiments.histogram),
     "profiler": Instrument("Profiler", 5, experiments.profiler),
@@ -38,7 +38,7 @@ INSTRUMENTS = {
 }
 
 
-def read(key, patient: Patient) -> Reading:
+def read(key: str, patient: Patient) -> Reading:
     """What the instrument of this key among `INSTRUMENTS` reads of a patient.
 
     An error that it meets is what it reads, of the kind "error", with the exception as

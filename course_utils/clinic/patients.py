@@ -8,12 +8,13 @@ import re
 import runpy
 import sys
 import types
+from collections.abc import Callable
 from functools import cache
 
 import keras
 
 from course_utils import paths
-from course_utils.clinic.visits import Patient, Visit
+from course_utils.clinic.training_run import Patient, TrainingRun
 from course_utils.training import dtype_policy
 
 FOLDER = paths.data("clinic")
@@ -44,7 +45,9 @@ def name_of(patient: str | int) -> str:
     )
 
 
-def script(patient, cure=None, policy=None) -> str:
+def script(
+    patient: str | int, cure: str | int | None = None, policy: str | None = None
+) -> str:
     """The source of a patient; after the edits of a `cure`, its own or another's, if
     they apply.
     """
@@ -53,24 +56,27 @@ def script(patient, cure=None, policy=None) -> str:
         source = re.sub(
             r'set_dtype_policy\(".*?"\)', f'set_dtype_policy("{policy}")', source
         )
-    treated = source
+    edited = source
     chart = charts()[name_of(cure)] if cure else {"edits": {}}
     for pattern, text in chart["edits"].items():
-        treated = re.sub(pattern, text, treated)
-    if treated == source:
+        edited = re.sub(pattern, text, edited)
+    if edited == source:
         return source
     before = chart.get("before", "")
-    return re.sub(r"(?m)^(?=keras\.config|x, y)", lambda _: before, treated, count=1)
+    return re.sub(r"(?m)^(?=keras\.config|x, y)", lambda _: before, edited, count=1)
 
 
-def difference(patient) -> str:
+def difference(patient: str | int) -> str:
     """What a patient's own cure changes in its script, line by line."""
-    sick, cured = (script(patient, cure).splitlines() for cure in (None, patient))
-    lines = list(difflib.unified_diff(sick, cured, lineterm="", n=0))[2:]
+    before = script(patient).splitlines()
+    after = script(patient, cure=patient).splitlines()
+    lines = list(difflib.unified_diff(before, after, lineterm="", n=0))[2:]
     return "\n".join(line for line in lines if not line.startswith("@@"))
 
 
-def patient(key, cure=None, policy=None) -> Patient:
+def patient(
+    key: str | int, cure: str | int | None = None, policy: str | None = None
+) -> Patient:
     """A patient by name or number, as instruments take it, of this cure and policy.
 
     `cure` is a patient whose cure is applied, `policy` one in place of its own. The
@@ -82,7 +88,8 @@ def patient(key, cure=None, policy=None) -> Patient:
     """
     source = script(key, cure, policy)
     module = types.ModuleType(f"clinic_{name_of(key)}")
-    module.__file__ = file = f"<patient {name_of(key)}>"
+    file = f"<patient {name_of(key)}>"
+    module.__file__ = file
     linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
     # so that what reads a layer's source finds it
     sys.modules[module.__name__] = module
@@ -114,7 +121,13 @@ def patient(key, cure=None, policy=None) -> Patient:
     )
 
 
-def run(key, cure=None, policy=None, steps=None, change=None) -> Visit:
+def run(
+    key: str | int,
+    cure: str | int | None = None,
+    policy: str | None = None,
+    steps: int | None = None,
+    change: Callable[[keras.Model], object] | None = None,
+) -> TrainingRun:
     """Run a patient, by name or number, as its learner did.
 
     `cure` is a patient whose cure is applied, `policy` another policy, `steps` the most

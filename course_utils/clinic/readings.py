@@ -11,9 +11,10 @@ import keras
 import numpy as np
 
 from course_utils import precision
+from course_utils.clinic.training_run import Patient
 
 NARROW = ("float16", "bfloat16")
-# What `examine` and `probe` find, in two words: the edges of the decision tree carry
+# What `examine` and `probe_step` find, in two words: the edges of the decision tree carry
 # them.
 WORDS = {
     "MP001": "16-bit output",
@@ -47,7 +48,7 @@ class Reading(NamedTuple):
     values: Any
 
 
-def examine(patient) -> Reading:
+def examine(patient: Patient) -> Reading:
     """What `precision.examine` says of a patient's model; nothing is trained.
 
     `values` are its errors and warnings, a list of `precision.Finding`.
@@ -57,10 +58,10 @@ def examine(patient) -> Reading:
         >>> clinic.examine(clinic.patient("bfloat16")).kind
         '16-bit weights'
     """
-    return _findings(precision.examine(built(patient)))
+    return _findings(precision.examine(built_model(patient)))
 
 
-def flow(patient) -> Reading:
+def flow(patient: Patient) -> Reading:
     """The dtypes that flow through a patient's model; nothing is trained.
 
     `values` is the table of `precision.dtype_flow`, a row for each layer.
@@ -70,7 +71,7 @@ def flow(patient) -> Reading:
         >>> clinic.flow(clinic.patient("ids")).text
         'An Embedding is given bfloat16.'
     """
-    table = precision.dtype_flow(built(patient))
+    table = precision.dtype_flow(built_model(patient))
     narrow = table[table["variable_dtype"].isin(NARROW) & (table["parameters"] > 0)]
     ids = table[(table["kind"] == "Embedding") & table["input_dtype"].isin(NARROW)]
     if len(narrow):
@@ -84,21 +85,21 @@ def flow(patient) -> Reading:
     return Reading("mixed", "16 bits between the layers, weights in float32.", table)
 
 
-def probe(patient) -> Reading:
+def probe_step(patient: Patient) -> Reading:
     """What `precision.probe` says of a patient's training step on its first batch.
 
     `values` are errors and warnings, a list of `precision.Finding`.
 
     Example:
         >>> from course_utils import clinic
-        >>> clinic.probe(clinic.patient("scale_loss")).kind
+        >>> clinic.probe_step(clinic.patient("scale_loss")).kind
         'no scale_loss'
     """
 
     x, y, *weights = patient.batch()
 
     def parts():
-        model = built(patient)
+        model = built_model(patient)
         if not weights:
             return model, model.optimizer, model.train_on_batch
         return model, model.optimizer, lambda x, y: model.train_on_batch(x, y, *weights)
@@ -106,7 +107,7 @@ def probe(patient) -> Reading:
     return _findings(precision.probe(parts, x, y))
 
 
-def ranges(patient) -> Reading:
+def ranges(patient: Patient) -> Reading:
     """Smallest and largest of each variable of a trained model, and of each layer's
     output for what is held out, else for a batch.
 
@@ -121,7 +122,8 @@ def ranges(patient) -> Reading:
     x = (patient.held or patient.batch())[0]
     values = {}
     for variable in model.variables:
-        values[variable.path] = low, high = _range(variable)
+        low, high = _range(variable)
+        values[variable.path] = (low, high)
         if not np.isfinite(low + high):
             text = f"{variable.name}: {low:g} to {high:g}"
             return Reading("in a variable", text, values)
@@ -149,12 +151,12 @@ def ranges(patient) -> Reading:
     return Reading("finite", text, values)
 
 
-def built(patient) -> keras.Model:
+def built_model(patient: Patient) -> keras.Model:
     """The model of a patient; one that its code leaves unbuilt was called on a batch.
 
     Example:
         >>> from course_utils import clinic
-        >>> built(clinic.patient("ids")).built
+        >>> built_model(clinic.patient("ids")).built
         True
     """
     model = patient.build()
@@ -189,6 +191,6 @@ def _word(finding):
     return WORDS.get(finding.code, finding.code)
 
 
-def short_name(layer) -> str:
+def short_name(layer: keras.layers.Layer) -> str:
     """The name of a layer without its number: "dense" of "dense_3"."""
     return re.sub(r"_\d+$", "", layer.name)

@@ -16,6 +16,8 @@ import json
 import random
 import socket
 import time
+from collections.abc import Iterable
+from pathlib import Path
 
 from course_utils import processes
 from course_utils.hardware.accelerators import CPU_ALONE
@@ -42,11 +44,19 @@ class Workers:
     """
 
     def __init__(
-        self, script, count=2, arguments=(), *, timeout: float = 120, grace: float = 4
+        self,
+        script: str | Path,
+        count: int = 2,
+        arguments: Iterable[object] = (),
+        *,
+        timeout: float = 120,
+        grace: float = 4,
     ):
         self._command = processes.script(script, *arguments)
         self._ports = free_ports(count)
-        self.count, self.timeout, self.grace = count, timeout, grace
+        self.count = count
+        self.timeout = timeout
+        self.grace = grace
         self.endings: list[str | None] = [None] * count
         self.stubborn = []
         self.last: dict[int, str] = {}
@@ -126,7 +136,12 @@ class Workers:
             self.endings[rank] = self.endings[rank] or processes.ending(process)
 
 
-def run_workers(script, count: int = 2, arguments=(), **options) -> list:
+def run_workers(
+    script: str | Path,
+    count: int = 2,
+    arguments: Iterable[object] = (),
+    **options: float,
+) -> list:
     """Run a script in several `Workers`; a list of the results, None where one handed
     back none.
 
@@ -140,7 +155,7 @@ def run_workers(script, count: int = 2, arguments=(), **options) -> list:
     return workers.results
 
 
-def tf_config(ports, rank: int) -> str:
+def tf_config(ports: list[int], rank: int) -> str:
     """TF_CONFIG for one of several workers on this computer, as JSON.
 
     Example:
@@ -153,12 +168,13 @@ def tf_config(ports, rank: int) -> str:
 
 def free_ports(count: int) -> list[int]:
     """Ports that no program on this computer uses now."""
-    ports = []
+    ports: list[int] = []
     for port in random.SystemRandom().sample(PORTS, len(PORTS)):
-        if len(ports) < count:
-            with socket.socket() as probe, contextlib.suppress(OSError):
-                # TensorFlow's server listens on all addresses of the computer, as this
-                # does.
-                probe.bind(("", port))
-                ports.append(port)
+        if len(ports) == count:
+            break
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            # TensorFlow's server listens on all addresses of the computer, as this
+            # does.
+            probe.bind(("", port))
+            ports.append(port)
     return ports

@@ -1,18 +1,20 @@
 """The engine of exercises and predictions: `q = exercises.load("00")`.
 
-Those of a notebook stand in its room, `course_utils.lessons.nb00.exercises`.
+Those of a notebook stand in its room of `course_utils.lessons`.
 """
 
 import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import hand_ins, store
-from .answers import describe, you_gave
-from .engine import Note, Question, feedback
-from .table import Table
+from course_utils.exercises import hand_ins, store
+from course_utils.exercises.answers import describe, you_gave
+from course_utils.exercises.engine import Note, Question, feedback
+from course_utils.exercises.table import Table
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     import ipywidgets
 
 # the rooms of the notebooks, which this engine looks through and imports none of
@@ -24,7 +26,7 @@ class _OfEach(Note):
     write.
     """
 
-    def __call__(self, *arguments):
+    def __call__(self, *arguments: object) -> Note:
         return self
 
 
@@ -33,7 +35,7 @@ class Sheet:
     `q.summary()`.
     """
 
-    def __init__(self, notebook, module, called="q"):
+    def __init__(self, notebook: str, module: "ModuleType", called: str = "q"):
         self.notebook = notebook
         self.called = called
         first = f"`{called}[1].check(answer)`, `{called}[1].hint()` or `{called}[1].solution()`"
@@ -51,7 +53,7 @@ class Sheet:
     def __repr__(self):
         return f"Notebook {self.notebook} · {self.title}: exercises 1 to {len(self.exercises)}"
 
-    def __getitem__(self, place):
+    def __getitem__(self, place: int) -> Question:
         try:
             return self.questions[place]
         except (KeyError, TypeError):
@@ -75,7 +77,7 @@ class Sheet:
         return store.entry(self.notebook)["measured"]
 
     @measured.setter
-    def measured(self, value) -> None:
+    def measured(self, value: object) -> None:
         store.save(self.notebook, "measured", hand_ins.plain(value))
 
     def card(self) -> list[dict]:
@@ -89,9 +91,9 @@ class Sheet:
             rows.append(row)
         return rows
 
-    def hand_in(self, name="") -> Note:
+    def hand_in(self, name: object = "") -> Note:
         """Write what was guessed, measured and solved into one file: `q.hand_in("Ana")`."""
-        return _handed_in([self], name)
+        return _hand_in([self], name)
 
     @property
     def drawn(self) -> dict | None:
@@ -109,7 +111,7 @@ class Sheet:
         ids = store.entry(self.notebook)["solved"]
         return [n for n, each in self.questions.items() if each.exercise.id in ids]
 
-    def predict(self, *guesses) -> Note:
+    def predict(self, *guesses: object) -> Note:
         """Record one prediction, as in `q.predict(2.0)`, and return a `Note`; nothing
         raises.
         """
@@ -124,8 +126,9 @@ class Sheet:
             )
         value = self.prediction.parse(guess)
         if value is None:
-            wanted = f"a guess is {self.prediction.wanted}."
-            return feedback("not yet", f"{you_gave(guess)}: {wanted}")
+            return feedback(
+                "not yet", f"{you_gave(guess)}: a guess is {self.prediction.wanted}."
+            )
         store.save(self.notebook, "guess", value)
         return feedback("recorded", self.prediction.respond(value))
 
@@ -141,12 +144,12 @@ class Sheet:
         curve = self.curve
         start = self.drawn or curve.start
 
-        def moved(values):
+        def on_move(values):
             if values != (self.drawn or start):
                 store.save(self.notebook, "drawn", list(values.values()))
             return curve.figure(values)
 
-        return widgets.sliders(start, curve.low, curve.high, moved, curve.label)
+        return widgets.sliders(start, curve.low, curve.high, on_move, curve.label)
 
     def summary(self) -> Table:
         """What is solved in this notebook, as a table: `q.summary()` in the last cell."""
@@ -163,7 +166,7 @@ class Sheet:
         return Table(title, ("Part", "State"), rows, note)
 
 
-def _handed_in(sheets, name):
+def _hand_in(sheets, name):
     if name is ...:
         how = 'Write your name in place of `...`, or `""` for none, and run the cell again.'
         return Note("Not handed in yet.", how)
@@ -191,19 +194,19 @@ def _short(value):
     return value if isinstance(value, str) else f"{value:.4g}"
 
 
-def hand_in(name="", of=None) -> Note:
+def hand_in(name: object = "", of: list[Question] | None = None) -> Note:
     """Write what was done in all notebooks into one file: `exercises.hand_in("Ana")`.
 
     `of`: the exercises that count, such as `[q00[1]]`; without it all.
     """
     sheets = [load(notebook) for notebook in available()]
-    begun = [s for s in sheets if s.guess is not None or s.measured or s.solved]
+    in_use = [s for s in sheets if s.guess is not None or s.measured or s.solved]
     if of is not None:
-        for sheet in begun:
+        for sheet in in_use:
             sheet.questions = {
                 each.number: each for each in of if each.notebook == sheet.notebook
             }
-    return _handed_in(begun, name)
+    return _hand_in(in_use, name)
 
 
 def available() -> list[str]:
@@ -211,7 +214,7 @@ def available() -> list[str]:
     return sorted(module.parent.name[2:] for module in LESSONS.glob("nb*/exercises.py"))
 
 
-def load(notebook=None, called="q") -> Sheet:
+def load(notebook: str | int | None = None, called: str = "q") -> Sheet:
     """The exercises of a notebook, named "00", "0" or 0; ValueError for an unknown one.
 
     `called` is the name of the variable that holds them, for what they tell to write.

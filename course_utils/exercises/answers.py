@@ -5,12 +5,13 @@ import math
 import re
 import sys
 import types
+from collections.abc import Callable, Collection
 from typing import Any
 
 from course_utils.errors import one_line, shorten
 
 
-def untouched(answer) -> bool:
+def untouched(answer: object) -> bool:
     """Whether an answer is still the stub: `...`, a container of them, a do-nothing
     function.
     """
@@ -26,7 +27,7 @@ def untouched(answer) -> bool:
     return values in ([None, None], [None])
 
 
-def number(answer) -> float | None:
+def number(answer: object) -> float | None:
     """The answer as a finite float; None if it is text, True or not one number.
 
     >>> number(4), number("4"), number(math.inf)
@@ -38,18 +39,18 @@ def number(answer) -> float | None:
             return None
         if getattr(answer, "shape", ()) != ():
             return None
-        value = float(answer)
+        value = float(answer)  # type: ignore[arg-type]
     except Exception:  # not a number, too large, or an object whose own methods raise
         return None
     return value if math.isfinite(value) else None
 
 
-def near(value, target, relative=0.01) -> bool:
+def near(value: float, target: float, relative: float = 0.01) -> bool:
     """Whether two numbers agree to a share of the larger one."""
     return math.isclose(value, target, rel_tol=relative)
 
 
-def describe(answer) -> str:
+def describe(answer: object) -> str:
     """A short phrase for what was given, free of addresses, such as "the text 'abc'"."""
     try:
         if answer is None or isinstance(answer, bool):
@@ -62,8 +63,9 @@ def describe(answer) -> str:
             return layer
         if isinstance(answer, (dict, list, tuple, set)):
             return f"a {type(answer).__name__} of {len(answer)} items"
-        if getattr(answer, "shape", ()) != ():
-            return shorten(f"an array of shape {tuple(answer.shape)}")
+        shape = getattr(answer, "shape", ())
+        if shape != ():
+            return shorten(f"an array of shape {tuple(shape)}")
         if hasattr(answer, "dtype") and hasattr(answer, "item"):
             answer = answer.item()  # a NumPy number
         if isinstance(answer, (int, float)):
@@ -76,7 +78,7 @@ def describe(answer) -> str:
     return "a function" if callable(answer) else shorten(kind)
 
 
-def you_gave(answer) -> str:
+def you_gave(answer: object) -> str:
     """How a sentence about an answer begins: "You gave the number 4".
 
     >>> you_gave((1, 5))  # of `guess = 1,5`
@@ -84,14 +86,17 @@ def you_gave(answer) -> str:
     """
     text = attempt(lambda: repr(answer)) or ""
     if match := re.fullmatch(r"\((-?\d{1,9}), (\d{1,9})\)", text):
-        left, right = match.groups()
-        return f"You gave two numbers, as Python reads a comma (write {left}.{right})"
+        whole, decimals = match.groups()
+        return (
+            f"You gave two numbers, as Python reads a comma (write {whole}.{decimals})"
+        )
     return f"You gave {describe(answer)}"
 
 
-def a_layer(answer) -> str | None:
-    """ "a model" or "a layer" of Keras, which can be called and is no function; None
-    for others.
+def a_layer(answer: object) -> str | None:
+    """The words "a model" or "a layer" for one of Keras; None for anything else.
+
+    Both can be called, and are no functions.
     """
     keras = sys.modules.get("keras")  # if it is not loaded, there is no layer
     if keras is None or not isinstance(answer, keras.layers.Layer):
@@ -99,7 +104,7 @@ def a_layer(answer) -> str | None:
     return "a model" if isinstance(answer, keras.Model) else "a layer"
 
 
-def missing_key(answer, keys) -> str | None:
+def missing_key(answer: object, keys: Collection[str]) -> str | None:
     """What is wrong with the form of a dictionary answer, or None."""
     wanted = "give a dictionary with the keys " + ", ".join(map(repr, keys))
     if not isinstance(answer, dict):
@@ -118,13 +123,18 @@ class Mistake(Exception):
     """What is wrong with an answer, in one or two sentences."""
 
 
-def call(function, *arguments, end=None, what="Your function") -> Any:
+def call(
+    function: object,
+    *arguments: object,
+    end: str | None = None,
+    what: str = "Your function",
+) -> Any:
     """Run a learner's function, and return its result; `Mistake` says what went wrong.
 
     `end` is what a function lacks that returns None, and None where that is no mistake.
     """
     try:
-        result = function(*arguments)
+        result = function(*arguments)  # type: ignore[operator]
     except (Exception, SystemExit) as error:
         raise Mistake(f"{what} raises {one_line(error)}") from None
     if result is None and end:
@@ -132,7 +142,7 @@ def call(function, *arguments, end=None, what="Your function") -> Any:
     return result
 
 
-def attempt(function) -> Any:
+def attempt(function: Callable[[], Any]) -> Any:
     """What a function without arguments returns, or None where it raises anything."""
     try:
         return function()

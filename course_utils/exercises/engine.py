@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from course_utils.errors import one_line
-
-from . import store
-from .answers import Mistake, attempt, describe, number, untouched
-from .functions import edited, slipped
+from course_utils.exercises import store
+from course_utils.exercises.answers import Mistake, attempt, describe, number, untouched
+from course_utils.exercises.functions import edited, slipped
 
 # Label and border color (Okabe-Ito) of each kind of box: the label carries the meaning.
 LOOKS = {
@@ -47,11 +46,13 @@ class Note:
 
     def _repr_html_(self):
         # No background and no text color of its own: readable in light and dark themes.
-        label, message, code = map(html.escape, (self.label, self.message, self.code))
+        label = html.escape(self.label)
+        message = html.escape(self.message)
         message = re.sub(r"`([^`]+)`", r"<code>\1</code>", message)
         style = (
             f"border-left: 4px solid {self.color}; padding: 4px 12px; color: inherit"
         )
+        code = html.escape(self.code)
         if code:
             code = f'<pre style="margin: 6px 0 0 0">{code}</pre>'
         box = f'<div style="{style}"><strong>{label}</strong> {message}{code}</div>'
@@ -62,7 +63,7 @@ class Note:
         return f"{box}\n<details>{summary}\n{markup}</details>"
 
 
-def feedback(status, message, explorer=None) -> Note:
+def feedback(status: str, message: str, explorer: Any = None) -> Note:
     """The verdict on an answer, a `Note` with a status and one or two sentences.
 
     >>> feedback("not yet", "16 bits are two bytes.")
@@ -99,11 +100,13 @@ class Exercise:
 
     def listed(self) -> list[tuple]:
         """The `(wrong answer, a part of what is said of it)` that stand in a list."""
-        judged = self.answer.examples() if hasattr(self.answer, "examples") else ()
-        return [*judged, *self.wrong]
+        of_judge = self.answer.examples() if hasattr(self.answer, "examples") else ()
+        return [*of_judge, *self.wrong]
 
     def examples(self) -> list[tuple]:
-        """Those, and what slips make of the solution, which runs it."""
+        """The listed wrong answers, and those that slips make of the solution, which
+        runs it.
+        """
         return [*self.listed(), *slipped(self.solution, self.name, self.slips)]
 
 
@@ -145,7 +148,7 @@ class Prediction:
         return f"guess = {self.example}\nq.predict(guess)"
 
 
-def within(low, high) -> Callable:
+def within(low: float, high: float) -> Callable[[object], float | None]:
     """A `parse` that keeps one number between these two.
 
     >>> within(0, 100)(10), within(0, 100)(101)
@@ -159,7 +162,7 @@ def within(low, high) -> Callable:
     return parse
 
 
-def several(most) -> Callable:
+def several(most: dict[str, float]) -> Callable[[object], dict | None]:
     """A `parse` that keeps numbers by name, each above 0 and at most what `most` has for
     it.
 
@@ -202,7 +205,7 @@ class Question:
         """The cell with the solution, which checks it."""
         return f"{self.exercise.solution}\n{self.call}"
 
-    def check(self, *answers) -> Note:
+    def check(self, *answers: object) -> Note:
         """Judge one answer of any type, as in `q[2].check(7.3)`: a `Note`; nothing
         raises.
         """
@@ -230,7 +233,7 @@ class Question:
         store.save(self.notebook, "solved", self.exercise.id)
         return feedback("correct", self.exercise.right)
 
-    def yours_or_ours(self, answer) -> Any:
+    def yours_or_ours(self, answer: object) -> Any:
         """The learner's answer if it is right, else the reference, so that later cells
         run on it.
         """

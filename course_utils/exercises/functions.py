@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .answers import a_layer, describe
+from course_utils.exercises.answers import a_layer, describe
 
 PATIENCE = 10  # seconds, as a first step on a GPU may take some
 STILL = "Still running your function. If it does not end, interrupt the kernel (the button ■)."
@@ -32,7 +32,7 @@ class Function:
     problem: Callable
     trials: tuple = (None,)
 
-    def __call__(self, function):
+    def __call__(self, function: object) -> str | None:
         if not callable(function) or a_layer(function):
             return (
                 f"You gave {describe(function)}: give the function or class itself, without"
@@ -40,11 +40,11 @@ class Function:
             )
         for n, trial in enumerate(self.trials):
             # What a learner prints is shown for the first trial only.
-            printed = io.StringIO() if n else sys.stdout
+            output = io.StringIO() if n else sys.stdout
             sign = threading.Timer(PATIENCE, print, [STILL], {"file": sys.stdout})
             sign.start()
             try:
-                with contextlib.redirect_stdout(printed), np.errstate(all="ignore"):
+                with contextlib.redirect_stdout(output), np.errstate(all="ignore"):
                     if problem := self.problem(function, trial):
                         return problem
             finally:
@@ -52,7 +52,7 @@ class Function:
         return None
 
 
-def parts(right) -> str:
+def parts(right: dict[str, str | float]) -> str:
     """The cell of a right answer in parts, {name: text or number}, one on each line."""
     lines = (
         f'    "{name}": {json.dumps(value, ensure_ascii=False)},'
@@ -61,7 +61,7 @@ def parts(right) -> str:
     return "\n".join(["answer = {", *lines, "}"])
 
 
-def edit(code, edits) -> str:
+def edit(code: str, edits: dict[str, str]) -> str:
     """The code after `edits`, {old: new} in turn."""
     for old, new in edits.items():
         if old not in code:
@@ -70,10 +70,10 @@ def edit(code, edits) -> str:
     return code
 
 
-def edited(code, name, edits=()) -> Any:
+def edited(code: str, name: str, edits: dict[str, str] | None = None) -> Any:
     """What `code` calls by this name, after these edits. It runs the code."""
     names = {}
-    exec(edit(code, dict(edits)), names)
+    exec(edit(code, edits or {}), names)
     return names[name]
 
 

@@ -13,10 +13,13 @@ import re
 import sys
 import unicodedata
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from course_utils import __version__, hardware
+from course_utils.exercises import answers, store
 
-from . import answers, store
+if TYPE_CHECKING:
+    from course_utils.exercises import Sheet
 
 LARGEST = 1_000_000  # bytes of a file; a usual one has some 100,000
 KIND = "Mixed Precision, Measured: hand-in"  # how a file of JSON begins
@@ -29,7 +32,13 @@ class NoReport(ValueError):
     """What was to be handed in is not; the message says why in a few words."""
 
 
-def gather(title, sheets, card, name="", **more) -> dict:
+def gather(
+    title: str,
+    sheets: "list[Sheet]",
+    card: list[dict],
+    name: object = "",
+    **more: object,
+) -> dict:
     """What is handed in; NoReport names what has another form than the schema wants.
 
     `sheets` are those whose guesses and solved exercises are told; `more` is what a lab
@@ -56,8 +65,8 @@ def gather(title, sheets, card, name="", **more) -> dict:
     return checked(content | more)
 
 
-def save(sheets, name="") -> Path:
-    """Writes what is handed in of these sheets into the working folder: its path.
+def save(sheets: "list[Sheet]", name: object = "") -> Path:
+    """Write what is handed in of these sheets into the working folder; returns its path.
 
     Their own older file of the same notebooks gives way: another learner's has another
     checksum at its end. ValueError says what to do where something else has its name,
@@ -79,11 +88,13 @@ def save(sheets, name="") -> Path:
 def _progress(sheet):
     guess = "" if sheet.guess is None else sheet.prediction.show(sheet.guess)
     solved = [sheet[number].exercise.id for number in sheet.solved]
-    asked = [each.exercise.id for each in sheet.questions.values()]
-    return {"guess": guess, "solved": solved, "of": asked}
+    ids = [each.exercise.id for each in sheet.questions.values()]
+    return {"guess": guess, "solved": solved, "of": ids}
 
 
-def write(text, path, kind, mark, cure="choose another name") -> Path:
+def write(
+    text: str, path: Path, kind: str, mark: str, cure: str = "choose another name"
+) -> Path:
     """Write a file where there is none, or one of its own kind, which has this mark at
     its beginning; else ValueError, which says what to do.
     """
@@ -108,10 +119,9 @@ def read(path: Path) -> dict:
     """
     try:
         if not path.is_file():
-            missing = not path.exists()
-            raise NoReport(
-                "there is no such file" if missing else "it is no ordinary file"
-            )
+            if path.exists():
+                raise NoReport("it is no ordinary file")
+            raise NoReport("there is no such file")
         with path.open("rb") as file:
             content = file.read(LARGEST + 1)
     except OSError as error:
@@ -133,24 +143,24 @@ def read(path: Path) -> dict:
         raise NoReport("its data are damaged: the file was cut or changed") from None
 
 
-def checked(value) -> dict:
-    """The same in plain values; NoReport if they have not the form of the schema."""
+def checked(value: object) -> dict:
+    """What is handed in, in plain values; NoReport if it has not the schema's form."""
     # Without it jsonschema leaves out a check of web addresses, whose grammar takes
     # seconds to load; a hand-in has none.
     sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
     import jsonschema  # late, as all that only a hand-in needs
 
-    value = plain(value)
+    report: Any = plain(value)
     try:
-        jsonschema.validate(value, json.loads(SCHEMA.read_text(encoding="utf-8")))
+        jsonschema.validate(report, json.loads(SCHEMA.read_text(encoding="utf-8")))
     except jsonschema.ValidationError as error:
         # What is wrong stands at the end, behind what may be anybody's long text.
         why = f"at {error.json_path[:60]}, {error.message[-50:]}"
         raise NoReport(f"it has another form: {why}") from None
-    return value
+    return report
 
 
-def plain(value) -> dict | list | float | str | None:
+def plain(value: object) -> dict | list | float | str | None:
     """A value of dictionaries, lists, finite floats, texts without control characters,
     and None.
 

@@ -9,8 +9,9 @@ pairs to the tests.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
-from .answers import attempt, missing_key, near, number, you_gave
+from course_utils.exercises.answers import attempt, missing_key, near, number, you_gave
 
 
 def _say(message, value):
@@ -20,7 +21,14 @@ def _say(message, value):
 class _Judge:
     """What `Number` and `Choice` share: read, compare, look up, else fall back."""
 
-    def __call__(self, answer):
+    right: Any
+    wrong: dict
+    otherwise: str | Callable
+    asked: str
+    read: Callable[[object], Any]  # the value of an answer, None where it is none
+    same: Callable[[Any, Any], bool]  # of two values
+
+    def __call__(self, answer: object) -> str | None:
         value = self.read(answer)
         if value is None:
             return f"{you_gave(answer)}: {self.asked}."
@@ -29,7 +37,7 @@ class _Judge:
         reasons = (why for other, why in self._listed() if self.same(value, other))
         return _say(next(reasons, self.otherwise), value)
 
-    def examples(self):
+    def examples(self) -> Iterator[tuple]:
         """Yield `(wrong answer, what is said of it)`, each listed answer once."""
         for answer, message in self._listed():
             yield answer, _say(message, self.read(answer))
@@ -61,10 +69,10 @@ class Number(_Judge):
     asked: str = "give one number"
     close: float = 0.01
 
-    def read(self, answer) -> float | None:
+    def read(self, answer: object) -> float | None:
         return number(answer)
 
-    def same(self, value, other) -> bool:
+    def same(self, value: float, other: float) -> bool:
         return near(value, other, self.close)
 
 
@@ -85,11 +93,11 @@ class Choice(_Judge):
     options: tuple
     otherwise = "It is not {value}."
 
-    @property
-    def asked(self) -> str:
+    @property  # frozen, as all judges are: nobody sets it
+    def asked(self) -> str:  # type: ignore[override]
         return f"choose from {', '.join(self.options)}"
 
-    def read(self, answer) -> str | None:
+    def read(self, answer: object) -> str | None:
         """The option that was given, as the author writes it."""
         text = attempt(lambda: _name(answer).strip().lower())
         for option in self.options:
@@ -97,7 +105,7 @@ class Choice(_Judge):
                 return option
         return None
 
-    def same(self, value, other) -> bool:
+    def same(self, value: str, other: str) -> bool:
         return value.lower() == other.lower()
 
 
@@ -107,7 +115,9 @@ def _name(answer):
     return getattr(answer, "name", None) or answer.__name__
 
 
-def choices(options, against, prefix="") -> dict[str, Choice]:
+def choices(
+    options: tuple[str, ...], against: dict[str, dict[str, str]], prefix: str = ""
+) -> dict[str, Choice]:
     """{name: a `Choice`} with the same options, from {name: {wrong option: what speaks
     against it}}; right is the one that nothing speaks against.
 
@@ -139,7 +149,7 @@ class Fields:
         """A right answer."""
         return {name: judge.right for name, judge in self.judges.items()}
 
-    def __call__(self, answer):
+    def __call__(self, answer: Any) -> str | None:
         if problem := missing_key(answer, list(self.judges)):
             return problem
         first, *others = self.judges

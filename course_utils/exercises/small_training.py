@@ -25,7 +25,7 @@ def step(model, optimizer, loss_fn, x, y):
 """
 
 
-def hidden_model(policy, seed=6) -> "keras.Sequential":
+def hidden_model(policy: str, seed: int = 6) -> "keras.Sequential":
     """A small network with BatchNormalization: float32 (n, 6) to float32 logits (n, 3).
 
     The weights are NumPy's, so that Keras draws no seed; the names leave Keras's

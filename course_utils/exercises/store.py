@@ -22,7 +22,7 @@ def path() -> Path:
     return Path(os.environ.get("COURSE_PROGRESS") or default)
 
 
-def entry(notebook) -> dict:
+def entry(notebook: str) -> dict:
     """What is known of a notebook: `{"guess": None, "measured": None, "drawn": None,
     "solved": [1, 3]}`.
     """
@@ -49,7 +49,7 @@ def entry(notebook) -> dict:
     return record
 
 
-def save(notebook, key, value) -> None:
+def save(notebook: str, key: str, value: object) -> None:
     """Remember the id of a solved exercise beside those known, or a guess, what was
     measured, or a drawn curve in place of the older one.
     """
@@ -60,8 +60,8 @@ def save(notebook, key, value) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         # In one piece, behind all that others wrote. A new line comes first, since the
         # last one may be cut where a disk was full.
-        with file.open("ab") as opened:
-            opened.write(b"".join(b"\n" + line for line in lines))
+        with file.open("ab") as stream:
+            stream.write(b"".join(b"\n" + line for line in lines))
         _unsaved.pop(file, None)
     except OSError:
         if file not in _unsaved:

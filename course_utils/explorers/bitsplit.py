@@ -9,13 +9,15 @@ from course_utils.gradients import splits
 
 BOUND = 0.002  # what bfloat16's rounding alone stays below
 SCALES = range(25)  # of gradients, as powers of two
-SHOWN = 10  # the scale in the static table
-EARLY, LATE = 5, 85  # epochs of the recorded training
+TABLE_SCALE = 10  # the scale in the static table
+# epochs of the recorded training
+EARLY = 5
+LATE = 85
 NOTE = (
     "Error: ‖rounded − exact‖ / ‖exact‖. Shares: of the values that are not zero. The loss scale "
     "multiplies gradients. Green band: below 0.2 %, what rounding alone costs in bfloat16."
 )
-RECORDED = (
+RECORDED_NOTE = (
     " Recorded from the course's CNN in float32, with 256 images: weights and the outputs of all "
     f"layers after {LATE} epochs of training, the gradients of both after {EARLY} and {LATE}."
 )
@@ -33,19 +35,19 @@ class BitSplit:
     Example: `BitSplit(weights=model.get_weights(), gradients=tape_gradients)`
     """
 
-    def __init__(self, **tensors):
-        self.note = NOTE if tensors else NOTE + RECORDED
+    def __init__(self, **tensors: object):
+        self.note = NOTE if tensors else NOTE + RECORDED_NOTE
         self.tensors = {
             name: splits.survey(values, SCALES if name.startswith("gradient") else [0])
             for name, values in tensors.items()
-        } or _recorded()
+        } or _recorded_tensors()
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         title = "BitSplit: the relative error that each split of 16 bits makes"
         shares = {name: tensor["kept"] for name, tensor in self.tensors.items()}
         columns = {name: scales[0] for name, scales in shares.items()}
         columns |= {
-            f"{name} × 2^{SHOWN}": scales[SHOWN]
+            f"{name} × 2^{TABLE_SCALE}": scales[TABLE_SCALE]
             for name, scales in shares.items()
             if len(scales) > 1
         }
@@ -61,20 +63,24 @@ class BitSplit:
         return fragment.bundle("bitsplit", title, heads, rows, self._data())
 
     def _data(self):
-        names = splits.NAMES
         return {
             "bound": BOUND,
             "note": self.note,
             "splits": [
-                {"bits": bits, "name": names.get(bits, ""), **splits.limits(bits)}
+                {
+                    "bits": bits,
+                    "name": splits.NAMES.get(bits, ""),
+                    **splits.split_limits(bits),
+                }
                 for bits in splits.EXPONENT_BITS
             ],
             "tensors": [{"name": name, **one} for name, one in self.tensors.items()],
         }
 
 
-def _recorded():
-    early, late = (records.splits()[epoch] for epoch in (EARLY, LATE))
+def _recorded_tensors():
+    early = records.splits()[EARLY]
+    late = records.splits()[LATE]
     return {
         "weights": late["weights"],
         "activations": late["activations"],

@@ -5,6 +5,7 @@ format.
 import base64
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from course_utils.explorers import fragment
 from course_utils.formats import blocks
@@ -25,14 +26,14 @@ TITLES = {
 
 
 def parameters(name: str) -> dict:
-    """What JavaScript has to know of a format of `blocks.FORMATS`, for JSON."""
-    info = blocks.FORMATS[name]
+    """What JavaScript has to know of a format of `blocks.BLOCK_FORMATS`, for JSON."""
+    info = blocks.BLOCK_FORMATS[name]
     scales = {"ocp_e8m0": "power", "ocp_e4m3": "e4m3", "binary32": "float32"}
-    shared = info.stype.k / info.k if info.k else 0
+    scale_bits = info.stype.k / info.k if info.k else 0
     return _element(info.etype) | {
         "title": TITLES[name],
         "size": info.k,
-        "bits": f"{info.etype.k + shared:g}",
+        "bits": f"{info.etype.k + scale_bits:g}",
         "emax": info.etype.emax,
         "scale": "none" if name == "e4m3" else scales[info.stype.name],
         "e4m3": _element(info.stype) if name == "nvfp4" else None,
@@ -85,7 +86,7 @@ class BlockLab:
     Example: `BlockLab(gradient)`
     """
 
-    def __init__(self, values=None):
+    def __init__(self, values: ArrayLike | None = None):
         own = [] if values is None else [_tensor(values)]
         built_in = examples()
         self.tensors = [*own, _tensor(list(built_in.values()), list(built_in))]
@@ -99,8 +100,10 @@ class BlockLab:
         for row, zeros, error in zip(
             formats, first["zeros"], first["errors"], strict=True
         ):
-            wrong = "NaN" if error is None else f"{100 * error:.3g}"
-            rows.append([row["title"], row["bits"], f"{100 * zeros:.3g}", wrong])
+            error_percent = "NaN" if error is None else f"{100 * error:.3g}"
+            rows.append(
+                [row["title"], row["bits"], f"{100 * zeros:.3g}", error_percent]
+            )
         data = {"formats": formats, "tensors": self.tensors}
         return fragment.bundle("blocklab", title, heads, rows, data)
 
@@ -111,21 +114,21 @@ def _tensor(values, names=None):
     with np.errstate(over="ignore", invalid="ignore"):
         flat = np.asarray(values).astype(np.float32).ravel()
         length = np.linalg.norm(flat.astype(float)) or 1
-        errors = [float(np.linalg.norm(stored - flat)) / length for stored in results]
+        errors = [float(np.linalg.norm(rounded - flat)) / length for rounded in results]
     rows = np.pad(flat, (0, -flat.size % COUNT)).reshape(-1, COUNT)
     peaks = np.abs(rows).max(axis=1)
     count = len(rows)
     some = np.linspace(0, count - 1, min(count, MOST)).round().astype(int)
     # behind each block the largest size in all the others
     rests = [np.delete(peaks, at).max(initial=0) for at in some]
-    packed = np.column_stack([rows[some], rests]).astype("<f4").tobytes()
+    row_bytes = np.column_stack([rows[some], rests]).astype("<f4").tobytes()
     nonzero = flat != 0
     return {
         "total": flat.size,
-        "blocks": base64.b64encode(packed).decode(),
+        "blocks": base64.b64encode(row_bytes).decode(),
         "names": names or [f"block {at + 1:,} of {count:,}" for at in some],
         "zeros": [
-            np.sum(stored[nonzero] == 0) / max(1, nonzero.sum()) for stored in results
+            np.sum(rounded[nonzero] == 0) / max(1, nonzero.sum()) for rounded in results
         ],
         "errors": [error if np.isfinite(error) else None for error in errors],
     }

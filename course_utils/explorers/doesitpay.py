@@ -1,7 +1,7 @@
 """DoesItPay: from which batch on 16 bits save memory, counted for three networks."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -119,7 +119,7 @@ class DoesItPay:
     Example: `DoesItPay(points=[(64, "float32", 35e6), (64, "mixed_bfloat16", 25e6)])`
     """
 
-    def __init__(self, points=None):
+    def __init__(self, points: Iterable[tuple[int, str, float]] | None = None):
         peaks: dict[tuple[int, str], float] = {}
         for batch, policy, size in points or ():
             dtype = str(policy).removeprefix("mixed_")

@@ -46,7 +46,9 @@ class FloatLab:
     Example: `FloatLab("65520", formats=["float16", "bfloat16"])`
     """
 
-    def __init__(self, entry="0.1", formats: Iterable[str] | str | None = None):
+    def __init__(
+        self, entry: object = "0.1", formats: Iterable[str] | str | None = None
+    ):
         self.entry = str(entry)
         if isinstance(formats, str):
             formats = [formats]
@@ -57,18 +59,14 @@ class FloatLab:
     def _repr_mimebundle_(self, include=None, exclude=None):
         title = f"FloatLab: {numerals.quoted(self.entry)}, rounding nearest_even"
         try:
-            entered, rows = self._rows()
+            number, rows = self._rows()
         except ValueError as error:
             table = fragment.html_table(title, [str(error)], [])
             lines = [[str(error)]]
         else:
-            cells, lines = zip(
-                *(_texts(*row, entered) for row in rows.items()), strict=True
-            )
-            table, lines = (
-                fragment.html_table(title, HEADS, cells),
-                [TEXT_HEADS, *lines],
-            )
+            texts = [_texts(name, bits, number) for name, bits in rows.items()]
+            table = fragment.html_table(title, HEADS, [cells for cells, _ in texts])
+            lines = [TEXT_HEADS, *(line for _, line in texts)]
         html = fragment.assemble("floatlab", table, self._data())
         return {"text/html": html, "text/plain": fragment.plain_table(title, lines)}
 
@@ -79,8 +77,8 @@ class FloatLab:
         if not re.match(
             r"[+-]?0[xb]", self.entry.strip(numerals.BLANKS), re.IGNORECASE
         ):
-            entered = numerals.parse(self.entry)
-            return entered, {name: _encoded(entered, name) for name in self.formats}
+            number = numerals.parse(self.entry)
+            return number, {name: _encoded(number, name) for name in self.formats}
         entry = numbers.decode(self.entry, self.formats[0])
         rows = {name: _encoded(entry.value, name) for name in self.formats}
         return entry.value, rows | {entry.format: entry}
@@ -90,21 +88,21 @@ class FloatLab:
         return {"entry": self.entry, "shown": self.formats, "formats": formats}
 
 
-def error_text(entered, bits) -> str:
+def error_text(number: Fraction | float, bits: numbers.FloatBits) -> str:
     """What became of the number entered, in a few words.
 
     Example:
         >>> error_text(Fraction(1, 10), numbers.encode("0.1", "float16"))
         '2.44e-5 too low, 0.4 ULP'
     """
-    if isinstance(entered, float) and not math.isfinite(entered):
+    if isinstance(number, float) and not math.isfinite(number):
         if bits.exact is not None:
             return "largest number instead of infinity"
-        same = (bits.kind == "nan") == math.isnan(entered)
+        same = (bits.kind == "nan") == math.isnan(number)
         return "" if same else "no infinity in this format"
-    if bits.exact is None:
+    if bits.exact is None or bits.ulp is None:
         return f"too large for {bits.format}"
-    difference = bits.exact - Fraction(entered)
+    difference = bits.exact - Fraction(number)
     if difference == 0:
         return "no error"
     size = f"{short(abs(difference), 3)} too {'low' if difference < 0 else 'high'}"
@@ -134,7 +132,7 @@ def short(value: Fraction, digits: int = 9) -> str:
     return f"−{text}" if value < 0 else text
 
 
-def _texts(name, bits, entered):
+def _texts(name, bits, number):
     """A format's row of the table, and of the text; colors only for the bits, the rest
     in words.
     """
@@ -151,7 +149,7 @@ def _texts(name, bits, entered):
         for field, color in COLORS.items()
     ]
     value, full = _value(bits)
-    rest = [bits.kind, error_text(entered, bits)]
+    rest = [bits.kind, error_text(number, bits)]
     line = [name, bits.bits, bits.hex, value, *rest]
     if full != value:
         value = f'<details><summary>{value}</summary><div style="{BREAK}">{full}</div></details>'

@@ -16,7 +16,7 @@ class InstrumentPanel:
     Raises ValueError for a record without a patient.
     """
 
-    def __init__(self, record):
+    def __init__(self, record: dict):
         if not record["patients"]:
             raise ValueError("Give a record with one patient at least.")
         self.record = record
@@ -35,9 +35,11 @@ class InstrumentPanel:
             )
             cost = f"{elimination.minutes(self.record, few)}"
             rows.append([patient["diagnosis"], prices, cost])
-            patients.append({name: patient[name] for name in SHOWN} | {"cheapest": few})
+            patients.append(
+                {name: patient[name] for name in PATIENT_FIELDS} | {"cheapest": few}
+            )
         data = {"instruments": instruments, "patients": patients}
         return fragment.bundle("panel", title, heads, sorted(rows), data)
 
 
-SHOWN = ("symptom", "diagnosis", "cure", "loss", "healthy", "readings")
+PATIENT_FIELDS = ("symptom", "diagnosis", "cure", "loss", "healthy", "readings")

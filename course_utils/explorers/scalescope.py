@@ -9,7 +9,7 @@ from course_utils import gradients as counting
 from course_utils.explorers import fragment
 
 FACTS = ("name", "bits", "exponent_bits", "fraction_bits", "bias", "has_infinity")
-FORMATS = ("float16", "bfloat16", "float8_e5m2", "float8_e4m3fn")
+SCOPE_FORMATS = ("float16", "bfloat16", "float8_e5m2", "float8_e4m3fn")
 LAST_SCALE = 48  # the right end of the slider, as an exponent
 TABLE_SCALES = (0, 3, 9, 15, 24, 32)
 RESULTS = ("rounded_to_zero", "subnormal", "normal", "overflow")
@@ -35,7 +35,7 @@ class ScaleScope:
     Example: `ScaleScope({"conv": tape_gradients[0], "dense": tape_gradients[2]})`
     """
 
-    def __init__(self, gradients):
+    def __init__(self, gradients: object):
         self.layers = _layers(gradients)
         self.whole = sum(self.layers.values(), counting.OctaveHistogram.from_values([]))
 
@@ -58,7 +58,7 @@ class ScaleScope:
         if len(layers) > 1:
             layers.insert(0, ("all layers", self.whole))
         return {
-            "formats": [parameters(name) for name in FORMATS],
+            "formats": [parameters(name) for name in SCOPE_FORMATS],
             "layers": [{"name": name} | _plain(layer) for name, layer in layers],
         }
 
@@ -138,7 +138,7 @@ def _errors(layer):
     same.
     """
     by_format = {}
-    for name in FORMATS:
+    for name in SCOPE_FORMATS:
         exact = (layer.relative_error(name, scale) for scale in range(LAST_SCALE + 1))
         errors = [in_percent(error) for error in exact if error < math.inf]
         while errors[1:] and errors[-1] == errors[-2]:

@@ -2,7 +2,10 @@
 scale.
 """
 
+from collections.abc import Callable
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from course_utils.explorers import fragment
 
@@ -11,7 +14,9 @@ POLICIES = {
     "bfloat16": "mixed_bfloat16",
     "float16": "mixed_float16",
 }
-STEP, COUNT = 0.1, 201  # gaps from 0 to 20
+# gaps from 0 to 20
+STEP = 0.1
+COUNT = 201
 SHARES = range(-8, 25)  # log2 of scale over batch: scales 1 to 2**24, batches 1 to 256
 
 
@@ -28,7 +33,9 @@ class SoftmaxCliff:
     Example: `SoftmaxCliff(gradients, gaps)`
     """
 
-    def __init__(self, gradients, gaps):
+    def __init__(
+        self, gradients: Callable[[str, np.ndarray, float], np.ndarray], gaps: ArrayLike
+    ):
         self.samples = np.sort(np.round(np.asarray(gaps, dtype=float), 1))
         if not np.isfinite(self.samples).all():
             raise ValueError(
@@ -45,7 +52,7 @@ class SoftmaxCliff:
             }
 
     @staticmethod
-    def gaps_of(logits, labels) -> np.ndarray:
+    def gaps_of(logits: ArrayLike, labels: ArrayLike) -> np.ndarray:
         """How far the wrong classes lie above the right one: (n, k), (n,) → (n,).
 
         It is ln((1 - p) / p) of the right class's probability p.
@@ -63,8 +70,8 @@ class SoftmaxCliff:
         heads = ["loss scale, batch of 32", *POLICIES]
         rows = [[f"2^{s} = {2**s:,}", *(self.outcome(d, s - 5) for d in POLICIES)]
                 for s in range(0, 21, 5)]  # fmt: skip
-        lost = [f"{self.lost(dtype)} teach nothing" for dtype in POLICIES]
-        rows.append([f"of {self.samples.size} samples", *lost])
+        counts = [f"{self.zero_count(dtype)} teach nothing" for dtype in POLICIES]
+        rows.append([f"of {self.samples.size} samples", *counts])
         data = {
             "step": STEP,
             "first": SHARES[0],
@@ -81,7 +88,7 @@ class SoftmaxCliff:
         parts += [f"zero from {values.index(0) * STEP:.1f}"] if 0 in values else []
         return ", ".join(parts) or "right at every gap"
 
-    def lost(self, dtype: str) -> int:
+    def zero_count(self, dtype: str) -> int:
         """How many samples of the batch have the gradient zero in a dtype."""
         places = np.clip(np.rint(self.samples / STEP), 0, COUNT - 1).astype(int)
         return int((np.array(self.curves[dtype]["values"])[places] == 0).sum())

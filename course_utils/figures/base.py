@@ -5,12 +5,16 @@ import html
 import io
 import re
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import matplotlib
 import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from PIL import Image  # matplotlib's own reader and writer of PNG files
@@ -106,7 +110,7 @@ class Drawing:
     def _ipython_display_(self):
         from IPython import display
 
-        title = re.search("<title[^>]*>(.*?)</title>", self.svg)[1]
+        title = re.findall("<title[^>]*>(.*?)</title>", self.svg)[0]
         # JupyterLab shows an SVG of its own only where a notebook is trusted, an <img>
         # everywhere.
         url = (
@@ -122,20 +126,22 @@ def _in_words(alt):
     it.
     """
     words = f"<small>{html.escape(alt)}</small>"
-    folded = f"<details><summary><small>In words</small></summary>{words}</details>"
-    return {"text/html": folded, "text/plain": f"In words: {alt}"}
+    details = f"<details><summary><small>In words</small></summary>{words}</details>"
+    return {"text/html": details, "text/plain": f"In words: {alt}"}
 
 
-def canvas(width=7.0, height=3.4) -> tuple[Figure, Any]:
+def canvas(width: float = 7.0, height: float = 3.4) -> tuple[Figure, Any]:
     """An empty figure in the course's style: (figure, axes)."""
     figure, (ax,) = panels(1, width, height)
     return figure, ax
 
 
 def panels(
-    count, width=8.0, height=3.6, rows=1, **options
+    count: int, width: float = 8.0, height: float = 3.6, rows: int = 1, **options: Any
 ) -> tuple[Figure, np.ndarray]:
-    """The same with several axes, `count` in each row: (figure, flat array of axes)."""
+    """A figure like `canvas` with several axes, `count` in each row: (figure, flat array
+    of axes).
+    """
     figure = Figure(figsize=(width, height), layout="constrained", facecolor=CARD)
     axes = figure.subplots(rows, count, squeeze=False, **options).ravel()
     for ax in axes:
@@ -146,23 +152,25 @@ def panels(
     return figure, axes
 
 
-def write(ax, x, y, text: str, **options) -> None:
+def write(ax: Axes, x: float, y: float, text: str, **options: Any) -> None:
     """A text around a point of the axes, or where `options` of `ax.text` say."""
-    options = {"ha": "center", "va": "center", "fontsize": 9} | options
-    ax.text(x, y, text, **options)
+    look: dict = {"ha": "center", "va": "center", "fontsize": 9} | options
+    ax.text(x, y, text, **look)
 
 
-def name_all(axis, names, fontsize: int = 9) -> None:
+def name_all(axis: Axis, names: list[str], fontsize: int = 9) -> None:
     """Names at the whole places of an axis of axes, from 0 on."""
     axis.set_ticks(range(len(names)), names, fontsize=fontsize)
 
 
-def legend(place, **options) -> None:
+def legend(place: Axes | Figure, **options: Any) -> None:
     """The legend of axes or of a figure, without a frame."""
     place.legend(**{"frameon": False, "fontsize": 9} | options)
 
 
-def legend_below(figure, columns: int, handles=(), **options) -> None:
+def legend_below(
+    figure: Figure, columns: int, handles: Sequence[Artist] = (), **options: Any
+) -> None:
     """The figure's legend in rows below its panels: of `handles`, or of what its panels
     label, each label once.
     """
@@ -180,6 +188,6 @@ def legend_below(figure, columns: int, handles=(), **options) -> None:
         )
 
 
-def listed(words) -> str:
+def listed(words: list[str]) -> str:
     """Words as one lists them: "a", "a and b", "a, b and c"."""
     return " and ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)

@@ -4,6 +4,7 @@ anybody's: none is read as math.
 
 import matplotlib
 import numpy as np
+import pandas as pd
 
 from course_utils.errors import shorten
 from course_utils.figures.base import (
@@ -18,7 +19,7 @@ from course_utils.figures.looks import COLORS, dtype_of, filled, line_look
 from course_utils.figures.series import around_one, lines
 from course_utils.figures.words import described
 
-DRAWN = (
+COLUMNS = (
     ("guess", "guessed", filled("#E69F00", "//")),
     ("measured", "measured", {"color": "#0072B2", "histtype": "step", "linewidth": 2}),
 )
@@ -43,7 +44,7 @@ def curve(curves: dict, title: str) -> Picture:
 
 
 @anybodys
-def speed_by_device(table) -> Picture:
+def speed_by_device(table: pd.DataFrame) -> Picture:
     """A mark for each report's speedup in a row for its device, the fastest device
     first.
 
@@ -74,7 +75,7 @@ def speed_by_device(table) -> Picture:
 
 
 @anybodys
-def guesses(table, quantity: str, unit: str) -> Picture:
+def guesses(table: pd.DataFrame, quantity: str, unit: str) -> Picture:
     """Two histograms over the same bins: the columns guess and measured of a table.
 
     What lies far from all others stands in the first or the last bin.
@@ -91,7 +92,7 @@ def guesses(table, quantity: str, unit: str) -> Picture:
     edges = np.exp(edges) if log else edges
     figure, ax = canvas(4.2, 2.6)
     words = [f"{shorten(quantity, 40)} in {shorten(unit, 40)}"]
-    for column, label, look in DRAWN:
+    for column, label, look in COLUMNS:
         answers = table[column].dropna()
         ax.hist(answers.clip(edges[0], edges[-1]), edges, label=label, **look)
         median = "none"

@@ -22,7 +22,7 @@ BUDGET = {
     "other": filled("#F0E442", "\\\\"),
     "exchange": filled("#CC79A7", "xx"),
 }
-UNTOLD = "not divided"
+NOT_DIVIDED = "not divided"
 # behind numbers
 PLATE = {"facecolor": "white", "edgecolor": "none", "pad": 1.2, "alpha": 0.85}
 
@@ -31,8 +31,8 @@ def time_budget(rows: dict, title: str = "Where the time of a step goes") -> Pic
     """A lying bar for each row: input, launch, products, other and exchange end to end.
 
     `rows`: {label: {part: ms}} with parts of `BUDGET`, and "step", the whole, where not
-    every part is told yet: what is missing of it stays empty. None and NaN are not
-    told. Rows whose label begins with "predicted" are pale.
+    every part is known yet: what is missing of it stays empty. None and NaN are
+    unknown. Rows whose label begins with "predicted" are pale.
 
     Example: `time_budget({"predicted": {"products": 9, "launch": 2}, "measured":
     {"step": 14}})`.
@@ -41,12 +41,12 @@ def time_budget(rows: dict, title: str = "Where the time of a step goes") -> Pic
     table = pd.DataFrame.from_dict(rows, "index", float).reindex(columns=columns)
     parts = table.drop(columns="step").fillna(0.0)
     rest = table["step"] - parts.sum(axis=1)
-    parts[UNTOLD] = rest.where(rest > 0)
+    parts[NOT_DIVIDED] = rest.where(rest > 0)
     whole = parts.sum(axis=1)
     parts = parts.loc[:, parts.max() > 0.004 * whole.max()]
     figure, ax = canvas(7.5, 1.4 + 0.42 * len(rows))
-    pending = {"facecolor": "none", "edgecolor": INK, "linestyle": ":"}
-    looks = BUDGET | {UNTOLD: pending | {"linewidth": 1.2}}
+    outline = {"facecolor": "none", "edgecolor": INK, "linestyle": ":"}
+    looks = BUDGET | {NOT_DIVIDED: outline | {"linewidth": 1.2}}
     at = range(len(rows))
     stack(ax, at, {part: (looks[part], parts[part]) for part in parts}, 0.62, True)
     legend_below(figure, len(looks))  # before a bar is pale
@@ -67,6 +67,6 @@ def time_budget(rows: dict, title: str = "Where the time of a step goes") -> Pic
     return described(figure, f"In all: {', '.join(sums)}")
 
 
-def two_digits(ms) -> str:
+def two_digits(ms: float) -> str:
     """Two digits and no power of ten: "0.94", "12", "110"."""
     return f"{ms:.0f}" if ms >= 10 else f"{ms:.2g}"

@@ -4,12 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from course_utils.figures.base import (
-    INK,
-    Picture,
-    panels,
-    write,
-)
+from course_utils.figures.base import INK, Picture, panels, write
 from course_utils.figures.words import described
 from course_utils.gradients import limits
 

@@ -3,6 +3,7 @@ marker, line.
 """
 
 import re
+from collections.abc import Iterable
 
 COLORS = {
     "float32": "#0072B2",
@@ -39,13 +40,13 @@ def filled(color: str, hatch: str = "") -> dict:
 
 
 def bar_look(policy: str) -> dict:
-    """The same of a policy's or dtype's bars."""
+    """Color, hatch and border of the bars of one policy or dtype."""
     dtype = dtype_of(policy)
     return filled(COLORS[dtype], HATCHES[dtype])
 
 
-def bar_looks(policies) -> dict:
-    """The same of bars that belong to one policy each."""
+def bar_looks(policies: Iterable[str]) -> dict:
+    """Colors, hatches and border of bars, each of a policy of its own."""
     dtypes = [dtype_of(policy) for policy in policies]
     colors = [COLORS[dtype] for dtype in dtypes]
     return {"color": colors, "hatch": [HATCHES[dtype] for dtype in dtypes], **EDGE}

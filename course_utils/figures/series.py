@@ -1,11 +1,13 @@
 """Lines and bars over anything, each drawn in one place."""
 
 import itertools
+from typing import Any
 
 import numpy as np
 from matplotlib.ticker import LogFormatter
+from numpy.typing import ArrayLike
 
-from course_utils.figures.base import INK
+from course_utils.figures.base import INK, Axes
 from course_utils.figures.looks import COLORS, dtype_of, line_look
 
 OTHERS: tuple = (  # by turns, and what a label names no dtype in has these colors too
@@ -18,7 +20,7 @@ OTHERS: tuple = (  # by turns, and what a label names no dtype in has these colo
 )
 
 
-def lines(ax, series: dict, **options) -> None:
+def lines(ax: Axes, series: dict, **options: Any) -> None:
     """A line for each {label: (places, values)}, both of shape (n,).
 
     A dtype or a policy looks like it. Anything else looks by turns like one of `OTHERS`,
@@ -35,18 +37,20 @@ def lines(ax, series: dict, **options) -> None:
 
 
 def stack(
-    ax, at, parts: dict, width: float = 0.8, sideways: bool = False
+    ax: Axes, at: ArrayLike, parts: dict, width: float = 0.8, sideways: bool = False
 ) -> np.ndarray | float:
     """Bars {label: (look, values)} on top of each other or end to end; their sums."""
-    draw, side = (ax.barh, "left") if sideways else (ax.bar, "bottom")
     start: float | np.ndarray = 0.0
     for label, (look, values) in parts.items():
-        draw(at, values, width, **{side: start}, label=label, **look)
+        if sideways:
+            ax.barh(at, values, width, start, label=label, **look)
+        else:
+            ax.bar(at, values, width, start, label=label, **look)
         start = start + np.asarray(values)
     return start
 
 
-def plain_logarithm(ax, side: str) -> None:
+def plain_logarithm(ax: Axes, side: str) -> None:
     """The axis "x" or "y" logarithmic, its numbers without powers of ten."""
     ax.set(**{f"{side}scale": "log"})
     axis = getattr(ax, f"{side}axis")
@@ -54,7 +58,7 @@ def plain_logarithm(ax, side: str) -> None:
     axis.set_minor_formatter(LogFormatter(minor_thresholds=(1.5, 0.6)))
 
 
-def around_one(ax, ratios) -> None:
+def around_one(ax: Axes, ratios: ArrayLike) -> None:
     """A logarithmic axis of speeds: an octave to each side of 1, or as far as they
     reach.
 
@@ -75,17 +79,17 @@ def around_one(ax, ratios) -> None:
     ax.axvspan(2.0**low, 1, color=INK, alpha=0.07, linewidth=0)
     ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
-    above = {"xycoords": ax.get_xaxis_transform(), "textcoords": "offset points"}
+    above: dict = {"xycoords": ax.get_xaxis_transform(), "textcoords": "offset points"}
     for side, offset, words in (("right", -8, "← slower"), ("left", 8, "faster →")):
         ax.annotate(words, (1, 1), (offset, 4), ha=side, va="bottom", **above)
 
 
-def beside(ax, y, words) -> None:
+def beside(ax: Axes, y: float, words: str) -> None:
     """Words right of the axes, in the row of y."""
     ax.text(1.02, y, words, transform=ax.get_yaxis_transform(), va="center")
 
 
-def name_the_ends(ax, ends) -> None:
+def name_the_ends(ax: Axes, ends: list[tuple[float, str, dict]]) -> None:
     """Labels right of the axes at the heights of the lines' ends, apart where these are
     close.
 

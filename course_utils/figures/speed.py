@@ -1,5 +1,7 @@
 """How fast: step times, arithmetic rates and throughput."""
 
+from typing import Any
+
 import numpy as np
 
 from course_utils.figures.base import INK, Picture, name_all, panels, write
@@ -7,12 +9,13 @@ from course_utils.figures.looks import bar_looks, line_look
 from course_utils.figures.words import described, or_unknown
 
 
-def comparison(result, guess: float | None = None) -> Picture:
+def comparison(result: Any, guess: float | None = None) -> Picture:
     """Three panels: step time, with the interval of its ratio to float32's, peak memory
     beside the guess, accuracy with twice the error of its distance to float32's.
 
-    `result`: a `benchmark.Comparison`, where NaN is called unknown; `guess`: the
-    predicted share of float32's peak, or None.
+    `result`: a `benchmark.Comparison`, whose room lies above this one and cannot be
+    imported; NaN is called unknown. `guess`: the predicted share of float32's peak, or
+    None.
     """
     table = result.table
     figure, axes = panels(3, height=3.4)
@@ -33,14 +36,14 @@ def comparison(result, guess: float | None = None) -> Picture:
     _bars(memory, table["peak_mb"])
     _dots(right, 100 * table["accuracy"], 200 * table["gap_se"].fillna(0))
     names = [name.replace("mixed_", "mixed_\n") for name in table.index]
-    dashed = ""
+    dashes = ""
     if guess is not None:
-        dashed = ", dashed: your guess"
+        dashes = ", dashed: your guess"
         memory.axhline(guess * baseline["peak_mb"], color=INK, linestyle="--")
     steps = table["steps"].max()
     titles = (
         "Step time (ms, 95 % interval)",
-        f"Peak memory (MB){dashed}",
+        f"Peak memory (MB){dashes}",
         f"Accuracy (%) after {steps} steps\n± 2 errors of the pairs",
     )
     for ax, title in zip(axes, titles, strict=True):

@@ -1,11 +1,6 @@
 """From the best possible time to the measured one, and predictions beside the clock."""
 
-from course_utils.figures.base import (
-    Picture,
-    name_all,
-    panels,
-    write,
-)
+from course_utils.figures.base import Picture, name_all, panels, write
 from course_utils.figures.budgets import BUDGET
 from course_utils.figures.looks import bar_look, filled
 from course_utils.figures.words import described

@@ -3,14 +3,15 @@ search or a terminal.
 """
 
 import re
+from operator import itemgetter
 
 import numpy as np
 from matplotlib.ticker import FuncFormatter
 
-from course_utils.figures.base import Picture
+from course_utils.figures.base import Figure, Picture
 
 
-def described(figure, more: str = "") -> Picture:
+def described(figure: Figure, more: str = "") -> Picture:
     """A figure with its words: titles, axes, and what every named line and bar shows.
 
     A line is told by its ends and by what lies above or below them. Where an axis has
@@ -112,7 +113,7 @@ def _named(ax, axis, along):
         if getattr(text, "xycoords", "data") == "data":
             at = getattr(text, "xy", text.get_position())
             tell(at[along], text.get_text().strip())
-    names = form.format_ticks(places)
+    names = form.format_ticks(list(places))
     return [
         ": ".join(filter(None, (name, ", ".join(cell))))
         for name, cell in zip(names, cells, strict=True)
@@ -146,8 +147,10 @@ def _course(line, at):
     points = [(y, f"{number(y)} at {at(x)}") for x, y in places[finite]]
     if not points:
         return "has no number"
-    first, last = points[0], points[-1]
-    low, high = (end(points, key=lambda point: point[0]) for end in (min, max))
+    first = points[0]
+    last = points[-1]
+    low = min(points, key=itemgetter(0))
+    high = max(points, key=itemgetter(0))
     words = [f"from {first[1]} to {last[1]}" if len(points) > 1 else first[1]]
     if len(points) > 1 and low[0] == high[0]:
         words = [f"stays {number(first[0])}"]

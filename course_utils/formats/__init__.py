@@ -81,7 +81,9 @@ class FloatBits:
         return Fraction(2) ** (exponent - info.tSignificandBits)
 
 
-def encode(value, fmt, rounding="nearest_even", saturate=False) -> FloatBits:
+def encode(
+    value: object, fmt: str, rounding: str = "nearest_even", saturate: bool = False
+) -> FloatBits:
     """Round a number to a format of `FORMATS`, exactly and once.
 
     Args:
@@ -111,7 +113,7 @@ def encode(value, fmt, rounding="nearest_even", saturate=False) -> FloatBits:
     return decode(gfloat.encode_float(info, rounded), fmt)
 
 
-def decode(code, fmt) -> FloatBits:
+def decode(code: str | int, fmt: str) -> FloatBits:
     """What a code means: an int, or text in hexadecimal ("0x3C00") or binary
     ("0b0011…").
 
@@ -132,12 +134,13 @@ def decode(code, fmt) -> FloatBits:
     meaning = gfloat.decode_float(info, code)
     bits = f"{code:0{info.bits}b}"
     split = 1 + info.expBits
-    fields = bits[0], bits[1:split], bits[split:]
+    exponent = bits[1:split]
+    fraction = bits[split:]
     kind = meaning.fclass.name.lower().replace("infinite", "infinity")
-    return FloatBits(fmt, code, *fields, float(meaning.fval), kind)
+    return FloatBits(fmt, code, bits[0], exponent, fraction, float(meaning.fval), kind)
 
 
-def facts(fmt) -> dict:
+def facts(fmt: str) -> dict:
     """What distinguishes a format.
 
     `epsilon` is the gap above 1; `decimal_digits` survive of every decimal number, as

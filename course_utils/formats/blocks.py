@@ -7,18 +7,18 @@ any.
 """
 
 from dataclasses import dataclass
-from numbers import Integral
 
 import numpy as np
 from gfloat import BlockFormatInfo, round_ndarray
 from gfloat import formats as infos
+from numpy.typing import ArrayLike
 
 _E4M3 = infos.format_info_ocp_e4m3
 _NVFP4 = BlockFormatInfo("nvfp4", infos.format_info_ocp_e2m1, 16, _E4M3)
 # Blocks of 0 values are as long as the tensor.
 _TENSOR = BlockFormatInfo("e4m3_tensor", _E4M3, 0, infos.format_info_binary32)
 _BARE = BlockFormatInfo("e4m3", _E4M3, 0, infos.format_info_binary32)
-FORMATS = {
+BLOCK_FORMATS = {
     info.name: info for info in (*infos.all_block_formats, _NVFP4, _TENSOR, _BARE)
 }
 
@@ -32,8 +32,8 @@ class Quantized:
     tensor_scale: float  # of nvfp4, one more factor of every value; else 1
 
 
-def quantize(values, fmt: str, block: int | None = None) -> Quantized:
-    """Round values to a format of `FORMATS`, with a scale for each block of them.
+def quantize(values: ArrayLike, fmt: str, block: int | None = None) -> Quantized:
+    """Round values to a format of `BLOCK_FORMATS`, with a scale for each block of them.
 
     Args:
         values: one number at least, in any shape. They are read as float32 and cut into blocks row
@@ -54,14 +54,16 @@ def quantize(values, fmt: str, block: int | None = None) -> Quantized:
         >>> quantize([4.0, 0.3, 0.1], "mxfp4_e2m1").values.tolist()
         [4.0, 0.5, 0.0]
     """
-    if not isinstance(fmt, str) or fmt not in FORMATS:
-        raise ValueError(f"There is no {fmt!r}: choose one of {', '.join(FORMATS)}.")
+    if not isinstance(fmt, str) or fmt not in BLOCK_FORMATS:
+        raise ValueError(
+            f"There is no {fmt!r}: choose one of {', '.join(BLOCK_FORMATS)}."
+        )
     if block is not None and not _is_length(block):
         raise ValueError(
             "A block is as many values as share a scale, a whole number from 1 on, or"
             f" None; you gave {block!r}."
         )
-    info = FORMATS[fmt]
+    info = BLOCK_FORMATS[fmt]
     try:
         array = np.asarray(values)
     except ValueError:  # lists of several lengths
@@ -89,10 +91,14 @@ def quantize(values, fmt: str, block: int | None = None) -> Quantized:
     # Where a scale has become 0, the values are too small for any.
     steps = np.where(scales == 0, 1.0, scales)[:, None] * tensor_scale
     rounded = round_ndarray(info.etype, rows / steps, sat=True) * steps
-    stored = rounded.ravel()[: flat.size].reshape(array.shape)
-    return Quantized(stored, scales, tensor_scale)
+    result = rounded.ravel()[: flat.size].reshape(array.shape)
+    return Quantized(result, scales, tensor_scale)
 
 
 def _is_length(block):
     # Python counts True as the number 1.
-    return isinstance(block, Integral) and not isinstance(block, bool) and block >= 1
+    return (
+        isinstance(block, int | np.integer)
+        and not isinstance(block, bool)
+        and block >= 1
+    )

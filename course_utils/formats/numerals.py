@@ -60,7 +60,7 @@ def parse(text: str) -> Fraction | float:
     return number if number or sign > 0 else -0.0
 
 
-def exact(value) -> Fraction | float:
+def exact(value: object) -> Fraction | float:
     """Any number as `parse` gives it: text, an int, float, Fraction, Decimal or NumPy
     number.
 
@@ -73,11 +73,11 @@ def exact(value) -> Fraction | float:
     if isinstance(value, Fraction):
         return value
     if _is_whole(value):
-        return Fraction(int(value))
+        return Fraction(int(value))  # type: ignore[call-overload]
     try:
         if isinstance(value, NO_NUMBERS):
             raise TypeError
-        number = float(value)
+        number = float(value)  # type: ignore[arg-type]
     except Exception:  # whatever the methods of an odd object raise
         message = f"A value of type {type(value).__name__} is not a number: give text or a number."
         raise ValueError(message) from None
@@ -86,7 +86,7 @@ def exact(value) -> Fraction | float:
     return Fraction(number)
 
 
-def whole(code) -> int:
+def whole(code: str | int) -> int:
     """A code as an int; text is hexadecimal ("0x3C00") or binary, also with underscores
     ("0b0_01111_0000000000"); ValueError for anything else.
 

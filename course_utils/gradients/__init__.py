@@ -49,7 +49,7 @@ _ARRAYS = ("counts", "squares", "powers", "above", "errors")
 # How many bits of its fraction a value may keep. With -1 its octave is half of the
 # smallest subnormal, and it becomes that or zero. float32 is left out, which gradients
 # have to begin with.
-KEPT = range(-1, 11)
+KEPT_BITS = range(-1, 11)
 
 
 def limits(fmt: str) -> dict:
@@ -126,11 +126,11 @@ class OctaveHistogram:
     powers: np.ndarray  # int64 (n,), of the counts: exact powers of two
     # int64 (n, k), of the counts: |x| / 2**octave at or past THRESHOLDS[k]
     above: np.ndarray
-    # float64 (n, 12), sum of ((rounded - x) / 2**octave)**2, KEPT[j] bits kept
+    # float64 (n, 12), sum of ((rounded - x) / 2**octave)**2, KEPT_BITS[j] bits kept
     errors: np.ndarray
 
     @classmethod
-    def from_values(cls, values) -> "OctaveHistogram":
+    def from_values(cls, values: object) -> "OctaveHistogram":
         """Sort integers and floats of up to 64 bits into octaves, exactly, as float64.
 
         `values` is an array of NumPy, TensorFlow or JAX, or a nested list of arrays and
@@ -168,7 +168,7 @@ class OctaveHistogram:
             squares=squares(2 * half),
             powers=count(half == 0.5),
             above=np.stack([count(half >= edge / 2) for edge in THRESHOLDS], axis=1),
-            errors=np.stack([squares(error(bits)) for bits in KEPT], axis=1),
+            errors=np.stack([squares(error(bits)) for bits in KEPT_BITS], axis=1),
         )
 
     @property
@@ -188,21 +188,21 @@ class OctaveHistogram:
         octave = self._octaves(log2_scale)
         below = octave < edge["zero_octave"]
         tie = octave == edge["zero_octave"]
-        gone = self.counts[below].sum() + self.powers[tie].sum()
-        over = self.counts[octave > edge["top_octave"]].sum()
-        over += self.above[octave == edge["top_octave"], edge["overflow"]].sum()
+        to_zero = self.counts[below].sum() + self.powers[tie].sum()
+        overflow = self.counts[octave > edge["top_octave"]].sum()
+        overflow += self.above[octave == edge["top_octave"], edge["overflow"]].sum()
         normal = edge["normal_octave"]
-        small = self.counts[octave < normal].sum() - gone
-        small -= self.above[octave == normal - 1, edge["rounds_up"]].sum()
-        lost = np.where(below, self.squares, self.powers * tie)
+        subnormal = self.counts[octave < normal].sum() - to_zero
+        subnormal -= self.above[octave == normal - 1, edge["rounds_up"]].sum()
+        lost_squares = np.where(below, self.squares, self.powers * tie)
         return Survival(
             zero=self.zeros,
-            rounded_to_zero=int(gone),
-            subnormal=int(small),
-            normal=int(self.counts.sum() - gone - small - over),
-            overflow=int(over),
+            rounded_to_zero=int(to_zero),
+            subnormal=int(subnormal),
+            normal=int(self.counts.sum() - to_zero - subnormal - overflow),
+            overflow=int(overflow),
             nonfinite_input=self.nans + self.infinities,
-            norm_lost=self._share(lost),
+            norm_lost=self._share(lost_squares),
         )
 
     def relative_error(self, fmt: str, log2_scale: int = 0) -> float:
@@ -218,19 +218,20 @@ class OctaveHistogram:
         """
         facts = formats.facts(fmt)
         edge = limits(fmt)
-        if facts["fraction_bits"] > KEPT[-1]:
+        if facts["fraction_bits"] > KEPT_BITS[-1]:
             raise ValueError(
                 f"{fmt} keeps more bits than are counted: give a narrower format."
             )
-        if (
-            survival := self.survival(fmt, log2_scale)
-        ).overflow or survival.nonfinite_input:
+        survival = self.survival(fmt, log2_scale)
+        if survival.overflow or survival.nonfinite_input:
             return math.inf
         octave = self._octaves(log2_scale)
         bits = facts["fraction_bits"] - np.maximum(0, edge["normal_octave"] - octave)
-        column = np.maximum(bits, KEPT[0]) - KEPT[0]
+        column = np.maximum(bits, KEPT_BITS[0]) - KEPT_BITS[0]
         errors = np.take_along_axis(self.errors, column[:, None], axis=1)[:, 0]
-        return math.sqrt(self._share(np.where(bits < KEPT[0], self.squares, errors)))
+        return math.sqrt(
+            self._share(np.where(bits < KEPT_BITS[0], self.squares, errors))
+        )
 
     def _octaves(self, log2_scale):
         """The octave of each row, once scaled."""

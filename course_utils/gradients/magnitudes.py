@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def magnitudes(values) -> np.ndarray:
+def magnitudes(values: object) -> np.ndarray:
     """The sizes of all values, float64 (n,), of integers and floats of up to 64 bits.
 
     `values` is an array of NumPy, TensorFlow or JAX, or a nested list of arrays and

@@ -13,14 +13,16 @@ from course_utils.gradients.magnitudes import magnitudes
 # with 8 the range is that of float32, where tensors come from
 EXPONENT_BITS = range(2, 9)
 NAMES = {5: "float16", 6: "DLFloat's split", 8: "bfloat16"}
-_KEPT = range(-1, 16 - EXPONENT_BITS[0])  # bits of its fraction that a value may keep
+_KEPT_BITS = range(
+    -1, 16 - EXPONENT_BITS[0]
+)  # bits of its fraction that a value may keep
 
 
-def limits(exponent_bits: int) -> dict:
+def split_limits(exponent_bits: int) -> dict:
     """The octaves at which a split's bands begin and end, as in `gradients.limits`.
 
     Example:
-        >>> limits(5)
+        >>> split_limits(5)
         {'fraction_bits': 10, 'zero_octave': -25, 'normal_octave': -14, 'top_octave': 15}
     """
     fraction = 15 - exponent_bits
@@ -33,7 +35,9 @@ def limits(exponent_bits: int) -> dict:
     }
 
 
-def survey(values, log2_scales=(0,)) -> dict:
+def survey(
+    values: object, log2_scales: range | list[int] | tuple[int, ...] = (0,)
+) -> dict:
     """What every split of `EXPONENT_BITS` keeps of values, at every power-of-two scale
     S.
 
@@ -58,17 +62,17 @@ def survey(values, log2_scales=(0,)) -> dict:
     # Sums of squares for each octave, in units of the last one: of errors, one for each
     # number of bits kept, and of the values. A scale moves octaves and changes no sum.
     unit = 4.0 ** np.arange(1 - len(counts), 1)
-    lost = []
-    for bits in _KEPT:
+    error_sums = []
+    for bits in _KEPT_BITS:
         step = 2.0 ** (bits + 1)
         off = np.rint(half * step) / step - half
-        lost.append(np.bincount(row, off * off) * unit)
-    errors = np.stack(lost)
+        error_sums.append(np.bincount(row, off * off) * unit)
+    errors = np.stack(error_sums)
     squares = np.bincount(row, half * half) * unit
     places = np.arange(len(counts))
 
-    def kept(exponent_bits: int, shift: int) -> list:
-        edge = limits(exponent_bits)
+    def losses(exponent_bits: int, shift: int) -> list:
+        edge = split_limits(exponent_bits)
         # The last number below an edge is odd, so the tie between the two goes to the
         # edge; that between zero and the smallest number goes to zero.
         half_step = 2.0 ** -edge["fraction_bits"] / 2
@@ -94,6 +98,6 @@ def survey(values, log2_scales=(0,)) -> dict:
         "first": first,
         "counts": counts.tolist(),
         "kept": [
-            [kept(bits, shift) for bits in EXPONENT_BITS] for shift in log2_scales
+            [losses(bits, shift) for bits in EXPONENT_BITS] for shift in log2_scales
         ],
     }

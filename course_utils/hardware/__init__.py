@@ -49,7 +49,7 @@ class Hardware:
         """Whether the CPU is an x86 of 64 bits, by Linux's name or by Windows's."""
         return self.system.endswith(("x86_64", "AMD64"))
 
-    def working(self, kind) -> tuple[Accelerator, ...]:
+    def working(self, kind: str) -> tuple[Accelerator, ...]:
         """The accelerators of one kind ("GPU" or "TPU") that work."""
         return tuple(a for a in self.accelerators if a.kind == kind and a.works)
 
@@ -60,15 +60,14 @@ class Hardware:
             sets = ", ".join(wide) or "no 16-bit instruction sets"
         lines = [f"{self.cpu}, {counted(self.cores)} ({sets})"]
         for a in self.accelerators:
-            cc = (
-                f", compute capability {a.compute_capability}"
-                if a.compute_capability
-                else ""
-            )
-            gib = f", {a.memory_bytes / 2**30:.0f} GiB" if a.memory_bytes else ""
-            lines.append(
-                f"{a.kind} {a.name}{cc}{gib}" + ("" if a.works else f": {a.problem}")
-            )
+            line = f"{a.kind} {a.name}"
+            if a.compute_capability:
+                line += f", compute capability {a.compute_capability}"
+            if a.memory_bytes:
+                line += f", {a.memory_bytes / 2**30:.0f} GiB"
+            if not a.works:
+                line += f": {a.problem}"
+            lines.append(line)
         return " · ".join(lines)
 
 
@@ -215,11 +214,14 @@ def _decide(hw: Hardware) -> tuple[str, str]:
         return "mixed_bfloat16", why
     if gpus := hw.working("GPU"):
         level, name = min((_tensor_cores(gpu), gpu.name) for gpu in gpus)
-        both = "has tensor cores for both 16-bit types; bfloat16 needs no loss scaling."
-        one = "has tensor cores for float16 and none for bfloat16."
-        none = "has no tensor cores, so 16 bits save memory there but not time."
-        policy = ("float32", "mixed_float16", "mixed_bfloat16")[level]
-        return policy, f"{name} {(none, one, both)[level]}"
+        if level == 2:
+            why = "tensor cores for both 16-bit types; bfloat16 needs no loss scaling."
+            return "mixed_bfloat16", f"{name} has {why}"
+        if level == 1:
+            why = "tensor cores for float16 and none for bfloat16."
+            return "mixed_float16", f"{name} has {why}"
+        why = "no tensor cores, so 16 bits save memory there but not time."
+        return "float32", f"{name} has {why}"
     if why := _against_bfloat16(hw):
         return "float32", why
     has_amx = "amx_bf16" in (hw.instruction_sets or ())
@@ -267,14 +269,15 @@ def _cpuinfo(names):
 
 
 def _cores():
-    allowed = hasattr(os, "sched_getaffinity")  # on Linux alone
-    return len(os.sched_getaffinity(0)) if allowed else os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):  # on Linux alone
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _cpu_name():
     if platform.system() == "Darwin":
-        named = processes.run(["sysctl", "-n", "machdep.cpu.brand_string"], timeout=5)
-        return named.printed.strip() or "Apple CPU"
+        answer = processes.run(["sysctl", "-n", "machdep.cpu.brand_string"], timeout=5)
+        return answer.printed.strip() or "Apple CPU"
     return (
         _cpuinfo("model name")
         or platform.processor()
@@ -287,6 +290,6 @@ def _instruction_sets():
     if flags := _cpuinfo("flags|Features").split():
         return tuple(s for s in SETS if s in flags)
     # TensorFlow's macOS build has no bfloat16 kernels of its own for Apple's cores.
-    return (
-        () if (platform.system(), platform.machine()) == ("Darwin", "arm64") else None
-    )
+    if (platform.system(), platform.machine()) == ("Darwin", "arm64"):
+        return ()
+    return None

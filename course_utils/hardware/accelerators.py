@@ -50,7 +50,7 @@ def find_accelerators() -> tuple[Accelerator, ...]:
     return _gpus() + _tpus()
 
 
-def usable_gpus(accelerators) -> str | None:
+def usable_gpus(accelerators: tuple[Accelerator, ...]) -> str | None:
     """What CUDA_VISIBLE_DEVICES has to say so that only working GPUs are used; None: no
     change.
     """
@@ -107,16 +107,18 @@ def _gpus():
     # CUDA_VISIBLE_DEVICES hides.
     query = ["nvidia-smi", "--query-gpu=name,memory.total"]
     listing = processes.run([*query, "--format=csv,noheader,nounits"], timeout=20)
-    listed = re.findall("(.+), (.+)", listing.printed)  # else it says why there is none
-    if listing.problem or not listed:
+    rows = re.findall("(.+), (.+)", listing.printed)  # else it says why there is none
+    if listing.problem or not rows:
         return ()
     print("Trying a small computation on the GPU, in a process of its own …")
     grow = {"TF_FORCE_GPU_ALLOW_GROWTH": "true"}
     gpus = processes.call(compute_on_gpus, variables=grow, timeout=SECONDS).result
     if not gpus:
-        died = "the try-out ended its process; it is left alone."
-        gpus = [(name, None, UNSEEN if gpus == [] else died) for name, _ in listed]
-    memory = {name: 2**20 * int(mib) for name, mib in listed if mib.isdigit()}
+        problem = UNSEEN
+        if gpus is None:
+            problem = "the try-out ended its process; it is left alone."
+        gpus = [(name, None, problem) for name, _ in rows]
+    memory = {name: 2**20 * int(mib) for name, mib in rows if mib.isdigit()}
     return tuple(
         Accelerator("GPU", name, not problem, problem, level, memory.get(name))
         for name, level, problem in gpus
@@ -150,9 +152,9 @@ def compute_on_gpus() -> list[tuple]:
     import tensorflow as tf
 
     outcomes = []
-    built = tf.sysconfig.get_build_info().get("cuda_compute_capabilities", [])
+    levels = tf.sysconfig.get_build_info().get("cuda_compute_capabilities", [])
     newest = max(
-        (int(re.findall(r"\d+", name)[0]) / 10 for name in built), default=math.inf
+        (int(re.findall(r"\d+", name)[0]) / 10 for name in levels), default=math.inf
     )
     for number, gpu in enumerate(tf.config.list_physical_devices("GPU")):
         details = tf.config.experimental.get_device_details(gpu)

@@ -10,7 +10,7 @@ CONVOLUTIONS = tuple(
 )
 
 
-def needs_xla(model) -> bool:
+def needs_xla(model: keras.Model) -> bool:
     """Whether this machine trains a model in reasonable time only if XLA compiles its
     step.
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 
+import keras
 import mixed_precision_lint
 from mixed_precision_lint import Finding, Reason
 
@@ -11,7 +12,11 @@ from course_utils.hardware import xla
 NO_FLOAT16 = "TensorFlow's kernels for CPUs have no fast float16."
 
 
-def examine(model, optimizer=None, ignore: Collection[str] = ()) -> list[Finding]:
+def examine(
+    model: keras.Model,
+    optimizer: str | keras.optimizers.Optimizer | None = None,
+    ignore: Collection[str] = (),
+) -> list[Finding]:
     """What `mixed_precision_lint.examine` finds in a `keras.Model`, with what is slow on
     this machine (MP012).
 
@@ -27,7 +32,7 @@ def examine(model, optimizer=None, ignore: Collection[str] = ()) -> list[Finding
     return mixed_precision_lint.examine(model, optimizer, ignore, slow_here)
 
 
-def slow_here(model, dtype: str) -> Reason | None:
+def slow_here(model: keras.Model, dtype: str) -> Reason | None:
     """Why this machine computes slower, or no faster, in a 16-bit dtype; None if it does
     not, or nobody knows.
 

@@ -1,11 +1,12 @@
 """What flows through a model, as a table."""
 
+import keras
 import pandas as pd
 from mixed_precision_lint import dtype_flow as flow
 from mixed_precision_lint.calls import BATCH
 
 
-def dtype_flow(model, batch_size: int = BATCH) -> pd.DataFrame:
+def dtype_flow(model: keras.Model, batch_size: int = BATCH) -> pd.DataFrame:
     """A table of the dtypes that flow through a `keras.Model`: a row for each layer that
     computes, in the order of the calls; its columns are those of
     `mixed_precision_lint.dtype_flow`.
@@ -21,11 +22,11 @@ def dtype_flow(model, batch_size: int = BATCH) -> pd.DataFrame:
             kind input_dtype  cast output_dtype  weight_bytes
         0  Dense     float32  True      float16            32
     """
-    seen = flow(model, batch_size)
-    table = pd.DataFrame(seen.rows)
+    result = flow(model, batch_size)
+    table = pd.DataFrame(result.rows)
     table.attrs |= {
-        "input_dtype": seen.input_dtype,
-        "borders": seen.borders,
-        "batch_size": seen.batch_size,
+        "input_dtype": result.input_dtype,
+        "borders": result.borders,
+        "batch_size": result.batch_size,
     }
     return table

@@ -9,9 +9,9 @@ operations: a second, tiny network tells how.
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import keras
 import numpy as np
@@ -22,7 +22,7 @@ from scipy.optimize import nnls
 from course_utils import paths
 from course_utils.profiling.ops import find_ops
 from course_utils.profiling.recordings import step_times
-from course_utils.profiling.trace import record
+from course_utils.profiling.trace import Event, record
 from course_utils.progress import tqdm
 from course_utils.roofline import Work, count
 from course_utils.training import dtype_policy
@@ -40,13 +40,13 @@ class Calibration:
     operation of arithmetic), byte (ms per byte).
     """
 
-    table: Any  # a DataFrame, by (type, dtype)
+    table: pd.DataFrame  # by (type, dtype)
     # The milliseconds of a step in which no operation runs: for the step, and for each
     # of its operations.
     launch: tuple[float, float]
 
 
-def calibrate(policies, seconds: float = 15) -> Calibration:
+def calibrate(policies: Sequence[str], seconds: float = 15) -> Calibration:
     """Records a small network under each policy at three batch sizes.
 
     It holds convolutions, pooling, dense layers, attention, normalization, GELU and
@@ -96,7 +96,7 @@ def calibrate(policies, seconds: float = 15) -> Calibration:
     )
 
 
-def measured(work: Work, trace) -> pd.DataFrame:
+def measured(work: Work, trace: Sequence[Event]) -> pd.DataFrame:
     """The table of a count with what a trace of the same step measured: ms.
 
     That is the time on the thread that called the operation, in a median step; NaN for
@@ -119,7 +119,7 @@ def measured(work: Work, trace) -> pd.DataFrame:
     return work.table.assign(ms=ms)
 
 
-def forecast(work: Work, calibration: Calibration) -> dict:
+def forecast(work: Work, calibration: Calibration) -> dict[str, float]:
     """What a step will take, in ms: {"launch", "products", "other"}, as in `budget`.
 
     A type that the calibration has not met takes the line of all products, or of all
@@ -135,8 +135,12 @@ def forecast(work: Work, calibration: Calibration) -> dict:
     for row in table.itertuples():
         own = (row.type, row.dtype)
         general = (row.product, row.dtype)
-        pooled = general if general in types else (row.product, "float32")
-        keys.append(own if own in types else pooled)
+        if own in types:
+            keys.append(own)
+        elif general in types:
+            keys.append(general)
+        else:
+            keys.append((row.product, "float32"))
     rates = lines.loc[keys].to_numpy()
     amounts = np.column_stack([np.ones(len(table)), table["flops"], table["bytes"]])
     ms = (rates * amounts).sum(axis=1)

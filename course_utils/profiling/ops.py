@@ -1,11 +1,12 @@
 """Which operations took the time."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
-from course_utils.profiling.trace import windows
+from course_utils.profiling.trace import Event, windows
 
 # "dense/MatMul:MatMul"
 OP = re.compile(r"(?:StatefulPartitionedCall/)?([^: ]+):([A-Za-z_]\w*)")
@@ -45,7 +46,7 @@ class Op:
         )
 
 
-def op_times(trace) -> pd.DataFrame:
+def op_times(trace: Sequence[Event]) -> pd.DataFrame:
     """How long each operation of the steps ran, slowest first: op, kind, calls and ms
     per step, share of all.
 
@@ -66,7 +67,7 @@ def op_times(trace) -> pd.DataFrame:
     return table.sort_values("ms", ascending=False, ignore_index=True)
 
 
-def find_ops(trace, pipeline: bool = False) -> list[Op]:
+def find_ops(trace: Sequence[Event], pipeline: bool = False) -> list[Op]:
     """Every run of every operation of the steps, or of tf.data's own; each line by
     start.
     """
@@ -83,22 +84,25 @@ def _line(events, device):
     """The operations of one thread; the time of one that runs inside another is taken
     off it.
     """
-    matches, open_, eager = [], [], None
+    ops = []
+    open_: list[Op] = []  # each runs inside the one before it
+    eager = None
     for event in events:
         if event.name.startswith(EAGER):
             name = event.name.removeprefix(EAGER)
             eager = None if name.startswith("__") else event._replace(name=name)
-        named = _device_name(event) if device else _host_name(event, eager)
-        if named is None or named[1] in WAITS:
+        names = _device_name(event) if device else _host_name(event, eager)
+        if names is None or names[1] in WAITS:
             continue
-        op = Op(*named, event.line, event.start, event.end, own=event.end - event.start)
+        start, end = event.start, event.end
+        op = Op(names[0], names[1], event.line, start, end, own=end - start)
         while open_ and open_[-1].end <= event.start:
             open_.pop()
         if open_:
             open_[-1].own -= op.own
         open_.append(op)
-        matches.append(op)
-    return matches
+        ops.append(op)
+    return ops
 
 
 def _host_name(event, eager):

@@ -1,12 +1,16 @@
 """The peak of a training step in its parts: counted, and measured on fresh models."""
 
 import gc
+from collections.abc import Callable, Sequence
 
+import keras
 import numpy as np
 import pandas as pd
+import tensorflow as tf
 
+from course_utils.benchmark.keras_device import device_kind, start_peak
+from course_utils.benchmark.timed_model import TimedModel
 from course_utils.benchmark.timer import rounds
-from course_utils.benchmark.trainee import Trainee, device_kind, start_peak
 from course_utils.profiling.trace import record
 from course_utils.roofline import liveness
 
@@ -15,7 +19,14 @@ SMALL = 2**18  # bytes: TensorFlow's allocator for CPUs does not count smaller b
 PEAKS = ["policy", "batch", "variables", "counted", "working", "asked", "given"]
 
 
-def peaks(build_model, x, y, batches, policies, seconds=20) -> pd.DataFrame:
+def peaks(
+    build_model: Callable[[], keras.Model],
+    x: np.ndarray,
+    y: np.ndarray,
+    batches: Sequence[int],
+    policies: Sequence[str],
+    seconds: float = 20,
+) -> pd.DataFrame:
     """Counts and measures the peak of a step for each batch size and policy, in MB.
 
     `build_model()` returns a compiled model; `x` and `y` are arrays of shape (n, ...).
@@ -34,8 +45,6 @@ def peaks(build_model, x, y, batches, policies, seconds=20) -> pd.DataFrame:
     Example:
         peaks(build_model, x, y, (64, 256), ("float32", "mixed_bfloat16"))
     """
-    import tensorflow as tf
-
     cases = [(policy, batch) for batch in batches for policy in policies]
     least = SMALL if device_kind() == "CPU" else 0
     rows = []
@@ -50,20 +59,20 @@ def peaks(build_model, x, y, batches, policies, seconds=20) -> pd.DataFrame:
             label = f"{policy}, batch {batch}"
             for seed in rounds(seconds / len(cases), label, at_least=3):
                 gc.collect()  # a former model that dies in a step would hide a part
-                trainee = Trainee(build_model, policy, seed)
-                own = trainee.resident_bytes
+                fresh = TimedModel(build_model, policy, seed)
+                own = fresh.resident_bytes
                 orders = range(ORDERS * seed, ORDERS * (seed + 1))
                 counts = [liveness.peak(step, order, least) for order in orders]
-                working, asked, granted = _measured(trainee.model, here)
-                parts = (own, own + np.median(counts), working, own + asked)
-                mb = [each / 1e6 for each in (*parts, own + granted)]
+                working, requested, allocated = _measure(fresh.model, here)
+                parts = (own, own + np.median(counts), working, own + requested)
+                mb = [each / 1e6 for each in (*parts, own + allocated)]
                 rows.append((policy, batch, *mb))
     except KeyboardInterrupt:
         print("Interrupted: the table holds what was measured until then.")
     return pd.DataFrame(rows, columns=PEAKS)
 
 
-def _measured(model, batch):
+def _measure(model, batch):
     """Bytes at the worst moment of the second step of a model: working space, what was
     asked for, and what was given at most.
     """
@@ -72,24 +81,25 @@ def _measured(model, batch):
         return np.nan, np.nan, np.nan
     trace = record(lambda: model.train_on_batch(*batch), steps=1, warm_up=0)
     live = {}
-    asked = granted = working = most = largest = 0
+    requested = allocated = 0  # now
+    working = most_requested = most_allocated = 0  # at the worst moment
     for event in _allocations(trace):
         size = event.stats.get("allocation_bytes", 0)
         address = event.stats.get("addr")
         if event.name == "MemoryAllocation":
             live[address] = event.stats
-            asked += event.stats["requested_bytes"]
-            granted += size
+            requested += event.stats["requested_bytes"]
+            allocated += size
         else:
             block = live.pop(address, None)
             # one that is older than the trace: a variable that got a new block
-            asked -= block["requested_bytes"] if block else size
-            granted -= size
-        largest = max(largest, granted)
-        if asked > most:
-            most = asked
+            requested -= block["requested_bytes"] if block else size
+            allocated -= size
+        most_allocated = max(most_allocated, allocated)
+        if requested > most_requested:
+            most_requested = requested
             working = sum(map(_working, live.values()))
-    return working, most, largest
+    return working, most_requested, most_allocated
 
 
 def _allocations(trace):
@@ -104,16 +114,14 @@ def _allocations(trace):
         most[name] = max(most.get(name, 0), event.stats.get("bytes_allocated", 0))
     # What the host keeps for a GPU is not the GPU's memory.
     gpus = [name for name in most if name.startswith("GPU_")]
-    chosen = max(gpus or most, key=lambda name: most[name], default="")
-    return [e for e in events if e.stats.get("allocator_name", "") == chosen]
+    allocator = max(gpus or most, key=lambda name: most[name], default="")
+    return [e for e in events if e.stats.get("allocator_name", "") == allocator]
 
 
 def _working(block):
     """Bytes that a routine keeps for itself: no output, or an output of bytes that is
     no array of the graph (where oneDNN notes the maxima of a pooling window).
     """
-    import tensorflow as tf
-
     own = block.get("region_type") != "output"
     if own or block.get("data_type") == tf.uint8.as_datatype_enum:
         return block["requested_bytes"]

@@ -2,12 +2,13 @@
 
 import re
 import statistics
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from course_utils.profiling.ops import BACKWARD, find_ops, op_times
-from course_utils.profiling.trace import record, windows
+from course_utils.profiling.trace import Event, record, windows
 
 INPUT = ("IteratorGetNext", "EagerLocalExecute: IteratorGetNext")
 PRODUCTS = ("convolution", "matrix product")
@@ -43,7 +44,7 @@ class Diagnosis(NamedTuple):
     walk: tuple[tuple[str, str, bool], ...]
 
 
-def step_times(trace) -> pd.DataFrame:
+def step_times(trace: Sequence[Event]) -> pd.DataFrame:
     """How each step spent its time: step (0, 1, …), step_ms, input_ms, ops_ms,
     overhead_ms.
 
@@ -57,14 +58,17 @@ def step_times(trace) -> pd.DataFrame:
     either = sorted([*waits, *((op.start, op.end) for op in find_ops(trace))])
     rows = []
     for number, (start, end) in enumerate(windows(trace)):
-        waited, used = (_covered(spans, start, end) for spans in (waits, either))
-        rows.append((number, end - start, waited, used - waited, end - start - used))
+        step_ms = end - start
+        input_ms = _covered(waits, start, end)
+        busy_ms = _covered(either, start, end)
+        ops_ms = busy_ms - input_ms
+        rows.append((number, step_ms, input_ms, ops_ms, step_ms - busy_ms))
     return pd.DataFrame(
         rows, columns=["step", "step_ms", "input_ms", "ops_ms", "overhead_ms"]
     )
 
 
-def budget(trace) -> dict:
+def budget(trace: Sequence[Event]) -> dict[str, float]:
     """The time budget of a median step, in ms: {"input", "launch", "products",
     "other"}.
 
@@ -82,7 +86,7 @@ def budget(trace) -> dict:
     return {**waits, "products": products * ops, "other": (1 - products) * ops}
 
 
-def spans(trace, steps: int = 1) -> pd.DataFrame:
+def spans(trace: Sequence[Event], steps: int = 1) -> pd.DataFrame:
     """What ran where and when in a typical step and those after it, for
     notebook 05's timeline.
 
@@ -130,7 +134,9 @@ def spans(trace, steps: int = 1) -> pd.DataFrame:
     return table.replace({"lane": names}).reset_index(drop=True)
 
 
-def record_in_turns(cases: dict, **options) -> dict:
+def record_in_turns(
+    cases: dict[str, Callable[[], object]], **options: Any
+) -> dict[str, tuple[Event, ...]]:
     """Records each of {name: step} three times, in turn, and keeps the fastest: {name:
     trace}.
 
@@ -150,7 +156,7 @@ def record_in_turns(cases: dict, **options) -> dict:
     return {name: min(three, key=step_ms) for name, three in traces.items()}
 
 
-def diagnose(before, after) -> Diagnosis:
+def diagnose(before: Sequence[Event], after: Sequence[Event]) -> Diagnosis:
     """Why a step gained what it gained under a 16-bit policy: the first yes of the
     tree.
 
@@ -162,10 +168,10 @@ def diagnose(before, after) -> Diagnosis:
     Example:
         print(profiling.diagnose(in_float32, in_mixed).sentence)
     """
-    was = budget(before)
-    now = budget(after)
-    before_ms = sum(was.values())
-    after_ms = sum(now.values())
+    budget_before = budget(before)
+    budget_after = budget(after)
+    before_ms = sum(budget_before.values())
+    after_ms = sum(budget_after.values())
     walk: list[tuple[str, str, bool]] = []
 
     def ask(name: str, number: str, yes: bool) -> bool:
@@ -175,7 +181,7 @@ def diagnose(before, after) -> Diagnosis:
     def answer(name: str, sentence: str) -> Diagnosis:
         return Diagnosis(name, sentence, tuple(walk))
 
-    waits = now["input"] / after_ms
+    waits = budget_after["input"] / after_ms
     if ask("input", f"{waits:.0%}", waits >= WAITING):
         sentence = (
             f"{waits:.0%} of a step waits for input, whatever the precision: make the"
@@ -183,7 +189,7 @@ def diagnose(before, after) -> Diagnosis:
         )
         return answer("input", sentence)
 
-    idle = now["launch"] / after_ms
+    idle = budget_after["launch"] / after_ms
     if ask("launch", f"{idle:.0%}", idle >= IDLE):
         sentence = (
             f"In {idle:.0%} of a step no operation runs: enlarge the batch, or compile"
@@ -198,7 +204,7 @@ def diagnose(before, after) -> Diagnosis:
         )
         return answer("fused", sentence)
 
-    share = was["products"] / before_ms
+    share = budget_before["products"] / before_ms
     if ask("few products", f"{share:.0%}", share < FEW):
         sentence = (
             f"Products and convolutions are {share:.0%} of a step: if they took no time,"
@@ -206,7 +212,9 @@ def diagnose(before, after) -> Diagnosis:
         )
         return answer("few products", sentence)
 
-    times = was["products"] / now["products"] if now["products"] else float("inf")
+    products_before = budget_before["products"]
+    products_after = budget_after["products"]
+    times = products_before / products_after if products_after else float("inf")
     if ask("slow routine", f"{times:.2g}×", times < FASTER):
         sentence = (
             "Products and convolutions themselves got no faster: this device, or"
@@ -214,13 +222,13 @@ def diagnose(before, after) -> Diagnosis:
         )
         return answer("slow routine", sentence)
 
-    saved = was["products"] - now["products"]
-    lost = now["other"] - was["other"]
-    eaten = lost / saved if saved > 0 else 0
-    if ask("casts", f"{eaten:.0%}", lost > EATEN * saved):
+    saved_ms = products_before - products_after
+    lost_ms = budget_after["other"] - budget_before["other"]
+    part = lost_ms / saved_ms if saved_ms > 0 else 0
+    if ask("casts", f"{part:.0%}", lost_ms > EATEN * saved_ms):
         sentence = (
-            f"Products and convolutions saved {saved:.2g} ms, and other operations took"
-            f" {lost:.2g} ms more: casts, or element-wise operations in a slow dtype."
+            f"Products and convolutions saved {saved_ms:.2g} ms, and other operations took"
+            f" {lost_ms:.2g} ms more: casts, or element-wise operations in a slow dtype."
         )
         return answer("casts", sentence)
 
@@ -238,16 +246,16 @@ def _passes(ops):
     backward = [op for op in products if op.name.startswith(BACKWARD)]
     if not backward:
         return []
-    begun = backward[0].start
-    forward = [op for op in products if op.start < begun]
+    turn = backward[0].start
+    forward = [op for op in products if op.start < turn]
     # the scope of the optimizer: most of what is assigned
-    assigned = [
+    scopes = [
         _scope(op)
         for op in ops
         if "/" in op.name and re.match("Assign|ResourceApply", op.type)
     ]
-    optimizer = statistics.mode(assigned) if assigned else None
-    update = [op for op in ops if _scope(op) == optimizer and op.start >= begun]
+    optimizer = statistics.mode(scopes) if scopes else None
+    update = [op for op in ops if _scope(op) == optimizer and op.start >= turn]
     return [
         (name, runs[0].start, max(op.end for op in runs))
         for name, runs in zip(PASSES, (forward, backward, update), strict=True)
@@ -272,8 +280,8 @@ def _waits(trace):
 
 def _covered(spans, start, end):
     """How much of the time from start to end lies in one of the spans, sorted by start."""
-    covered = 0.0
+    total = 0.0
     for a, b in spans:
-        covered += max(min(b, end) - max(a, start), 0.0)
+        total += max(min(b, end) - max(a, start), 0.0)
         start = max(start, b)
-    return covered
+    return total

@@ -8,6 +8,7 @@ import contextlib
 import math
 import tempfile
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,7 +27,7 @@ class Event(NamedTuple):
 
 
 def record(
-    step,
+    step: Callable[[], object],
     steps: int = 5,
     warm_up: int = 2,
     folder: str | Path | None = None,
@@ -52,21 +53,21 @@ def record(
     folder = Path(folder or tempfile.mkdtemp(prefix="trace-"))
     folder.mkdir(parents=True, exist_ok=True)
     for _ in range(warm_up):
-        began = time.perf_counter()
+        start = time.perf_counter()
         step()
-        took = time.perf_counter() - began
+        duration = time.perf_counter() - start
     if warm_up:
-        steps = max(1, int(min(steps, seconds / took)))
-    started = False
+        steps = max(1, int(min(steps, seconds / duration)))
+    is_recording = False
     try:
         tf.profiler.experimental.start(str(folder))
-        started = True
+        is_recording = True
         for number in range(steps):
             with tf.profiler.experimental.Trace(STEP, step_num=number, _r=1):
                 step()
         tf.profiler.experimental.stop()
     except BaseException as error:
-        if isinstance(error, tf.errors.AlreadyExistsError) and not started:
+        if isinstance(error, tf.errors.AlreadyExistsError) and not is_recording:
             raise ValueError(
                 "Another trace is being recorded: end it with `tf.profiler.experimental.stop()`, "
                 "then record again."
@@ -100,7 +101,7 @@ def read(folder: str | Path) -> tuple[Event, ...]:
     return tuple(sorted(events, key=lambda e: (e.start, -e.end)))
 
 
-def windows(trace) -> list[tuple[float, float]]:
+def windows(trace: Sequence[Event]) -> list[tuple[float, float]]:
     """Start and end of every step that `record` marked, in ms."""
     host = (event for event in trace if event.device.startswith("/host:"))
     return [(event.start, event.end) for event in host if "step_num" in event.stats]

@@ -8,9 +8,17 @@ policy forbids too.
 
 import json
 from pathlib import Path
+from types import EllipsisType
+from typing import TYPE_CHECKING
 
 from course_utils import exercises
 from course_utils.exercises import hand_ins as data
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from mixed_precision_lint import Finding
+
+    from course_utils.figures import Picture
 
 MARK = "Measured: "  # and its kind: so a page of this course begins
 
@@ -35,7 +43,16 @@ class LabReport:
     Raises ValueError where something is of another form.
     """
 
-    def __init__(self, title, settings, card, curves, table, findings, words=""):
+    def __init__(
+        self,
+        title: str,
+        settings: dict[str, str | float],
+        card: list[dict],
+        curves: dict[str, dict[str, list[float]]],
+        table: "pd.DataFrame",
+        findings: "list[Finding]",
+        words: str | EllipsisType = "",
+    ):
         if any(table.index.names) or hasattr(table.index, "str"):  # more than a count
             table = table.reset_index()
         keys = ("severity", "layer", "message", "fix")
@@ -64,19 +81,19 @@ class LabReport:
         script = Markup(data.BEGIN + inside.replace("<", "\\u003c") + data.END)
         return page("report.html", pictures, **self.data, titles=titles, script=script)
 
-    def save(self, path="lab_report.html") -> Path:
+    def save(self, path: str | Path = "lab_report.html") -> Path:
         """Write the page, in place of an older report alone; ValueError says what to
         do.
         """
         return data.write(self.html(), Path(path), "lab report", MARK + "lab report")
 
 
-def page(template: str, pictures: list, **fields) -> str:
+def page(template: str, pictures: "list[Picture]", **fields: object) -> str:
     """A template of this folder with its fields, escaped, and its `Picture`s."""
     import jinja2
     from markupsafe import Markup
 
     loader = jinja2.FileSystemLoader(Path(__file__).parent)
     environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True)
-    pictures = [Markup(picture.svg()) for picture in pictures]
-    return environment.get_template(template).render(drawn=pictures, **fields)
+    drawings = [Markup(picture.svg()) for picture in pictures]
+    return environment.get_template(template).render(drawn=drawings, **fields)

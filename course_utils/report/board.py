@@ -13,8 +13,8 @@ from course_utils.exercises import answers
 from course_utils.figures import boards as figures
 from course_utils.report import page
 
-DRAWN = 9  # quantities, those that most have guessed
-ASKED = 8  # questions of one report
+PICTURES = 9  # quantities, those that most have guessed
+QUESTIONS = 8  # questions of one report
 CARD = ("quantity", "unit", "guess", "measured")
 COLUMNS = ("file", "name", "device", "notebook", "solved", "of", *CARD)
 
@@ -52,7 +52,7 @@ def html(reports: dict, left_out: dict) -> str:
     table["speedup"] = table["name"].map(speedups)
     pictures = [figures.speed_by_device(table)] if table["speedup"].count() else []
     quantities = cards.groupby(["quantity", "unit"])
-    guesses = quantities["guess"].count().nlargest(DRAWN)
+    guesses = quantities["guess"].count().nlargest(PICTURES)
     for quantity in guesses[guesses > 0].index:
         pictures.append(figures.guesses(quantities.get_group(quantity), *quantity))
     return page(
@@ -79,7 +79,8 @@ def _cards(reports):
         {"name": name} | row for name, each in reports.items() for row in each["card"]
     ]
     cards = pd.DataFrame(rows, columns=["name", *CARD])
-    texts, numbers = ["quantity", "unit"], ["guess", "measured"]
+    texts = ["quantity", "unit"]
+    numbers = ["guess", "measured"]
     cards[texts] = cards[texts].map(shorten, length=40)
     cards[numbers] = cards[numbers].map(answers.number).astype(float)
     # a report has one voice
@@ -112,5 +113,5 @@ def _harmless(value):
 def _questions(words):
     """The sentences that end in "?", the first of a long list."""
     sentences = map(str.strip, re.split(r"(?<=[.!?])\s|\n", words))
-    asked = (shorten(sentence, 300) for sentence in sentences if sentence.endswith("?"))
-    return list(dict.fromkeys(asked))[:ASKED]
+    questions = (shorten(each, 300) for each in sentences if each.endswith("?"))
+    return list(dict.fromkeys(questions))[:QUESTIONS]

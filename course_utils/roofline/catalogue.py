@@ -6,6 +6,8 @@ import json
 import math
 from dataclasses import dataclass
 
+import pandas as pd
+
 from course_utils import paths
 
 PATH = paths.data("devices.json")
@@ -24,7 +26,7 @@ class Device:
     name: str  # the maker's, or "this machine"
     # {dtype: 10¹² operations a second in matrix products}, a multiplication and an
     # addition being two. A dtype without units of its own is missing.
-    tflops: dict
+    tflops: dict[str, float]
     # 10⁹ bytes a second to and from memory, where somebody told
     gb_per_s: float | None = None
 
@@ -67,7 +69,7 @@ def devices() -> dict[str, Device]:
     return catalogue
 
 
-def measured_device(table) -> Device:
+def measured_device(table: pd.DataFrame) -> Device:
     """This machine by its measured roofs: the best medians of a table of `ceilings`.
 
     ValueError where the table has no matrix product in float32.

@@ -6,10 +6,13 @@ arrays. So nothing here knows a layer or an optimizer by name.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
+import keras
+import numpy as np
 import pandas as pd
+import tensorflow as tf
 
 COLUMNS = ["name", "type", "dtype", "flops", "bytes", "product", "riders"]
 # These hand on the bytes of their input in another shape or under another name.
@@ -47,7 +50,7 @@ class Work:
     the ReLU that ride along with it).
     """
 
-    table: Any  # a DataFrame
+    table: pd.DataFrame
 
     @property
     def flops(self) -> int:
@@ -60,7 +63,9 @@ class Work:
         return int(self.table["bytes"].sum())
 
 
-def count(step, *args) -> Work:
+def count(
+    step: Callable[..., object], *args: np.ndarray | tf.Tensor | tf.TypeSpec | tuple
+) -> Work:
     """Counts the operations and bytes of a training step on these arguments.
 
     `step` is a function as one gives it to `tf.function`, such as `model.train_step` of
@@ -84,11 +89,10 @@ def count(step, *args) -> Work:
     return Work(pd.DataFrame(_walk(trace(step, *args)), columns=COLUMNS))
 
 
-def trace(step, *args) -> Any:
+def trace(
+    step: Callable[..., object], *args: np.ndarray | tf.Tensor | tf.TypeSpec | tuple
+) -> tf.Graph:
     """The graph of a step on arguments of these shapes, a `tf.Graph`."""
-    import keras
-    import tensorflow as tf
-
     model = getattr(step, "__self__", None)
     if isinstance(model, keras.Model):
         _make_variables(model)
@@ -135,8 +139,8 @@ def _walk(graph):
             product = op.type in PRODUCTS
             flops = _flops(op) if product else _numbers(op)
             riders = tuple(name for name, first in rides.items() if first == op.name)
-            counted = _dtype(op), flops, _moved(op), product, riders
-            rows.append((op.name, op.type, *counted))
+            row = (op.name, op.type, _dtype(op), flops, _bytes_moved(op), product)
+            rows.append((*row, riders))
     return rows
 
 
@@ -205,15 +209,15 @@ def _numbers(op):
     return max(math.prod(_shape(array)) for array in (*_arrays(op), *op.outputs))
 
 
-def _moved(op):
+def _bytes_moved(op):
     """Bytes that an operation reads and writes."""
     if op.type in ("AssignAddVariableOp", "AssignSubVariableOp"):
         return 3 * _bytes(op.inputs[1])  # reads both, writes one
-    written = sum(_bytes(tensor) for tensor in op.outputs)
+    output_bytes = sum(_bytes(tensor) for tensor in op.outputs)
     if "Gather" in op.type or op.type == "Slice":
-        return 2 * written  # reads no more than it takes out
+        return 2 * output_bytes  # reads no more than it takes out
     sizes = {array.ref(): _bytes(array) for array in _arrays(op)}
-    return written + sum(sizes.values())
+    return output_bytes + sum(sizes.values())
 
 
 def _flops(op):
@@ -227,8 +231,8 @@ def _flops(op):
             sizes.update(zip(names, shape, strict=True))
         return 2 * math.prod(sizes.values())
     if op.type in MATRICES:
-        turned = op.get_attr("transpose_a" if op.type == "MatMul" else "adj_x")
-        return 2 * math.prod(output) * inputs[0][-2 if turned else -1]
+        is_transposed = op.get_attr("transpose_a" if op.type == "MatMul" else "adj_x")
+        return 2 * math.prod(output) * inputs[0][-2 if is_transposed else -1]
     # A window of the weights meets each number of the layer's output.
     _, way, of = op.type.partition("Backprop")
     weights = output if of == "Filter" else inputs[1]

@@ -8,10 +8,15 @@ the graph: `profiling.peaks` measures it.
 
 import random
 from collections import Counter, defaultdict, deque
+from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import NamedTuple
 
-from course_utils.benchmark.trainee import Trainee
+import keras
+import numpy as np
+import tensorflow as tf
+
+from course_utils.benchmark.timed_model import TimedModel
 from course_utils.roofline.counting import VIEWS, trace
 
 # These may write their result into an input that nobody reads after them.
@@ -36,7 +41,12 @@ class Operation(NamedTuple):
     after: frozenset[int]  # the numbers of the operations that have to end before
 
 
-def operations(build_model, policy: str, x, y) -> list[Operation]:
+def operations(
+    build_model: Callable[[], keras.Model],
+    policy: str,
+    x: np.ndarray | tf.Tensor,
+    y: np.ndarray | tf.Tensor,
+) -> list[Operation]:
     """The operations of one training step on a batch, two arrays, under a policy.
 
     `build_model()` returns a compiled model, else ValueError. The model's variables are
@@ -54,7 +64,7 @@ def operations(build_model, policy: str, x, y) -> list[Operation]:
         >>> [list(op.makes.values()) for op in step if op.type == "MatMul"]
         [[32], [128]]
     """
-    graph = trace(Trainee(build_model, policy).model.train_step, (x, y))
+    graph = trace(TimedModel(build_model, policy).model.train_step, (x, y))
     numbers = {op.name: n for n, op in enumerate(graph.get_operations())}
     shows = {}
     result = []
@@ -104,7 +114,8 @@ def peak(step: list[Operation], seed: int = 0, least: int = 0) -> int:
     alive = {}
     queue = deque(number for number, count in enumerate(waits) if not count)
     running = []
-    now = most = 0
+    now = 0.0
+    most = 0
     while queue or running:
         while queue and len(running) < WORKERS:
             number = queue.popleft()
@@ -112,14 +123,14 @@ def peak(step: list[Operation], seed: int = 0, least: int = 0) -> int:
             _reuse(op, alive, readers)
             alive |= {a: size for a, size in op.makes.items() if size >= least}
             most = max(most, sum(alive.values()))
-            moved = sum(sizes.get(array, 0) for array in (*op.reads, *op.makes))
+            byte_count = sum(sizes.get(array, 0) for array in (*op.reads, *op.makes))
             slow = MATRIX_WORK if "Conv" in op.type or "MatMul" in op.type else 1
             # A view takes no time. It is drawn for all the same, so that the numbers
             # drawn for the other operations do not depend on it.
-            lasts = (STARTING + moved * slow) * rng.uniform(0.5, 2)
+            duration = (STARTING + byte_count * slow) * rng.uniform(0.5, 2)
             if op.type in VIEWS:
-                lasts = 0
-            heappush(running, (now + lasts, number))
+                duration = 0
+            heappush(running, (now + duration, number))
         now, number = heappop(running)
         op = step[number]
         readers.subtract(set(op.reads))

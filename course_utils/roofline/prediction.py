@@ -4,7 +4,6 @@ roofs.
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +19,7 @@ class Floor:
     The table is that of a `Work` with one column more: ms.
     """
 
-    table: Any  # a DataFrame
+    table: pd.DataFrame
 
     @property
     def ms(self) -> float:
@@ -28,7 +27,7 @@ class Floor:
         return float(self.table["ms"].sum())
 
     @property
-    def budget(self) -> dict:
+    def budget(self) -> dict[str, float]:
         """What of it are products, and what is other work: {"products": ms, "other":
         ms}.
         """
@@ -61,7 +60,7 @@ def predict(step: Work, device: Device) -> Floor:
     return Floor(table.assign(ms=1e3 * np.maximum(arithmetic, memory)))
 
 
-def points(floors: dict) -> pd.DataFrame:
+def points(floors: dict[str, Floor]) -> pd.DataFrame:
     """Where each layer and pass stands on the roofline, and the optimizer: for
     notebook 13's roofline.
 

@@ -1,5 +1,6 @@
 """What happens to the loss scale in training, step by step."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import keras
@@ -32,11 +33,12 @@ class LossScaleRecorder(keras.callbacks.Callback):
         recorder.table
     """
 
-    def __init__(self, ceiling=None):
+    def __init__(self, ceiling: Callable[[keras.Model, int], float] | None = None):
         super().__init__()
         self._ceiling = ceiling
         self._rows = []
-        self._before = None
+        # the scale, the steps applied, and the ceiling, before the step under way
+        self._before: tuple[float, int, float | None]
 
     @property
     def table(self) -> "pd.DataFrame":
@@ -50,7 +52,7 @@ class LossScaleRecorder(keras.callbacks.Callback):
         table = pd.DataFrame(self._rows, columns=[*COLUMNS, "ceiling"]).astype(COLUMNS)
         return table if self._ceiling else table.drop(columns="ceiling")
 
-    def on_train_begin(self, logs=None) -> None:
+    def on_train_begin(self, logs: dict[str, float] | None = None) -> None:
         if self.model.steps_per_execution != 1:
             raise ValueError(
                 f"The model takes {self.model.steps_per_execution} steps at a time and shows only "
@@ -64,11 +66,15 @@ class LossScaleRecorder(keras.callbacks.Callback):
                 "keras.optimizers.LossScaleOptimizer."
             )
 
-    def on_train_batch_begin(self, batch, logs=None) -> None:
+    def on_train_batch_begin(
+        self, batch: int, logs: dict[str, float] | None = None
+    ) -> None:
         ceiling = float(self._ceiling(self.model, batch)) if self._ceiling else None
         self._before = *_state(self.model.optimizer), ceiling
 
-    def on_train_batch_end(self, batch, logs=None) -> None:
+    def on_train_batch_end(
+        self, batch: int, logs: dict[str, float] | None = None
+    ) -> None:
         scale, count, ceiling = self._before
         applied = _state(self.model.optimizer)[1] > count
         self._rows.append((len(self._rows) + 1, scale, applied, ceiling))

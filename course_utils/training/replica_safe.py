@@ -1,11 +1,7 @@
 """Loss scaling that stays right when several devices share one training step."""
 
-from typing import TYPE_CHECKING
-
 import keras
-
-if TYPE_CHECKING:
-    import tensorflow as tf
+import tensorflow as tf
 
 
 @keras.saving.register_keras_serializable(package="course_utils")
@@ -37,15 +33,17 @@ class ReplicaSafeLossScaleOptimizer(keras.optimizers.LossScaleOptimizer):
         True
     """
 
-    def apply(self, grads, trainable_variables=None) -> None:
+    def apply(
+        self,
+        grads: list[tf.Tensor],
+        trainable_variables: list[keras.Variable] | None = None,
+    ) -> None:
         """Take one step, or skip it, on every replica alike.
 
         `grads` are those of the scaled loss on this replica, one for each variable.
         ValueError in a `tf.function` on several local devices if the optimizer is not
         built. (`fit` builds it.)
         """
-        import tensorflow as tf
-
         if (
             not self.built
             and tf.distribute.has_strategy()
@@ -59,12 +57,10 @@ class ReplicaSafeLossScaleOptimizer(keras.optimizers.LossScaleOptimizer):
                 )
         super().apply(grads, trainable_variables)
 
-    def check_finite(self, grads) -> "tf.Tensor":
+    def check_finite(self, grads: list[tf.Tensor]) -> tf.Tensor:
         """Whether every gradient is finite, on this replica and on all others: a scalar
         bool.
         """
-        import tensorflow as tf
-
         finite = super().check_finite(grads)
         replica = tf.distribute.get_replica_context()
         if replica is None or replica.num_replicas_in_sync == 1:

@@ -14,7 +14,7 @@ __version__ = "0.1.0"
 
 HOMES = {
     "Finding": "finding",
-    "Reason": "case",
+    "Reason": "inspected",
     "Watched": "watched",
     "dtype_flow": "flow",
     "examine": "rules",

@@ -7,6 +7,7 @@ from typing import Any
 import keras
 import numpy as np
 import tensorflow as tf
+from numpy.linalg import norm
 
 
 def _floats(structure) -> Iterator[np.ndarray]:
@@ -40,6 +41,12 @@ def differ(one: np.ndarray, other: np.ndarray) -> bool:
     return bool(np.any(one != other))
 
 
+def relative_distance(one: np.ndarray, other: np.ndarray) -> float:
+    """How far two vectors are apart, as a part of the longer one; 0 for two zeros."""
+    longest = max(norm(one), norm(other))
+    return float(norm(one - other) / longest) if longest else 0.0
+
+
 def is_finite(weight: np.ndarray) -> bool:
     """Whether all of an array of any float is finite."""
     return bool(np.isfinite(weight.astype("float32", copy=False)).all())
@@ -50,8 +57,10 @@ def vector(variables: Sequence, counts: Sequence = ()) -> np.ndarray:
     any.
     """
     divisors = np.maximum(counts, 1) if len(counts) else np.ones(len(variables))
-    pairs = zip(variables, divisors, strict=True)
-    return np.concatenate([np.ravel(array(v)).astype("float64") / n for v, n in pairs])
+    parts = []
+    for variable, divisor in zip(variables, divisors, strict=True):
+        parts.append(np.ravel(array(variable)).astype("float64") / divisor)
+    return np.concatenate(parts)
 
 
 def zeros(shape: Sequence[int]) -> tf.Variable:
@@ -74,8 +83,9 @@ def loss_of(result: Any) -> float | None:
     dictionary.
     """
     with contextlib.suppress(Exception):  # whatever an object of the loop raises
-        result = result["loss"] if isinstance(result, dict) else result
-        return float(
-            np.mean(result[0] if isinstance(result, (list, tuple)) else result)
-        )
+        if isinstance(result, dict):
+            result = result["loss"]
+        if isinstance(result, (list, tuple)):
+            result = result[0]
+        return float(np.mean(result))
     return None

@@ -2,12 +2,11 @@
 
 import functools
 from collections.abc import Iterator
-from typing import Any
 
 import keras
 
-from mixed_precision_lint.case import names
 from mixed_precision_lint.finding import Finding
+from mixed_precision_lint.inspected import Inspected, names
 
 BATCH = 32  # what `fit` takes, where nobody says another
 # Measured for terms of one sign: an error of 2.6 % at 256 positions, of 32 at 1,024.
@@ -29,7 +28,7 @@ ADAPTIVE = (
 )
 
 
-def follows_length(optimizer: Any) -> bool:
+def follows_length(optimizer: keras.Optimizer | None) -> bool:
     """Whether a shorter gradient makes a shorter step, as for SGD.
 
     >>> follows_length(keras.optimizers.SGD()), follows_length(keras.optimizers.AdamW())
@@ -39,7 +38,7 @@ def follows_length(optimizer: Any) -> bool:
 
 
 @functools.cache
-def stops(merged: bool = False) -> bool:
+def bias_sums_stop(merged: bool = False) -> bool:
     """Whether this device adds up a bias's gradient in bfloat16: asked for 4,096 ones.
 
     `merged`: in a graph, beside the gradient of a convolution's filter, which oneDNN
@@ -53,31 +52,33 @@ def stops(merged: bool = False) -> bool:
             y = tf.nn.bias_add(tf.nn.conv2d(x, kernel, 1, "VALID"), bias)
         return tape.gradient(y, (kernel, bias), tf.ones_like(y))[1]
 
-    x, kernel, bias = (
-        tf.ones(shape, "bfloat16") for shape in ((1, 64, 64, 8), (1, 1, 8, 8), (8,))
-    )
+    x = tf.ones((1, 64, 64, 8), "bfloat16")
+    kernel = tf.ones((1, 1, 8, 8), "bfloat16")
+    bias = tf.ones(8, "bfloat16")
     if merged:
-        return float(tf.function(gradient)(x, kernel, bias)[0]) < 4096
-    return float(tf.raw_ops.BiasAddGrad(out_backprop=tf.reshape(x, (-1, 8)))[0]) < 4096
+        sums = tf.function(gradient)(x, kernel, bias)
+    else:
+        sums = tf.raw_ops.BiasAddGrad(out_backprop=tf.reshape(x, (-1, 8)))
+    return float(sums[0]) < 4096
 
 
-def bias_added_up(case) -> Iterator[Finding]:
+def bias_gradient_in_bfloat16(inspected: Inspected) -> Iterator[Finding]:
     """MP035: the gradient of a bias is added up in bfloat16, over many positions.
 
     It is silent where the update does not depend on a gradient's length, and where XLA
     or another device adds up in float32.
     """
-    if getattr(case.model, "jit_compile", False) is True:
+    if getattr(inspected.model, "jit_compile", False) is True:
         return
-    if not any(s.chain and follows_length(s.chain[-1]) for s in case.steppers):
+    if not any(s.chain and follows_length(s.chain[-1]) for s in inspected.steppers):
         return
     paths: dict[str, int] = {}
-    for call in case.calls:
+    for call in inspected.calls:
         for operation in call.operations:
             if operation.type == "BiasAdd":
                 positions = _positions(operation, call.layer)
                 if positions * BATCH >= MANY and call.layer.trainable:
-                    paths[case.path_of(call.layer)] = positions * BATCH
+                    paths[inspected.path_of(call.layer)] = positions * BATCH
     if paths:
         message = (
             f"A CPU adds up the gradient of its bias in bfloat16, over {max(paths.values()):,} "
@@ -92,9 +93,10 @@ def _positions(operation, layer):
     shape = operation.outputs[0].shape
     if operation.outputs[0].dtype.name != "bfloat16" or not shape.rank:
         return 0
-    merged = isinstance(layer, (keras.layers.Conv2D, keras.layers.SeparableConv2D))
+    # a kind of Conv2D, but not merged
     transposed = isinstance(layer, keras.layers.Conv2DTranspose)
-    if not stops(merged and not transposed):
+    merged = isinstance(layer, (keras.layers.Conv2D, keras.layers.SeparableConv2D))
+    if not bias_sums_stop(merged and not transposed):
         return 0
     positions = 1
     for size in shape[1:-1]:
@@ -102,4 +104,4 @@ def _positions(operation, layer):
     return positions
 
 
-RULES = (bias_added_up,)
+RULES = (bias_gradient_in_bfloat16,)

@@ -7,13 +7,16 @@ import functools
 import math
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import keras
 import numpy as np
 
 from mixed_precision_lint.finding import NARROW, WIDE
+
+if TYPE_CHECKING:
+    import tensorflow as tf
 
 # where the model leaves the batch open; not 1, which operations may squeeze away
 BATCH = 2
@@ -23,14 +26,14 @@ BATCH = 2
 class Call:
     """One call of one layer, with the (shape, dtype) of its input and output tensors."""
 
-    layer: Any
-    arrived: list[tuple]  # before the layer casts; masks are left out
+    layer: keras.Layer
+    inputs: list[tuple]  # before the layer casts; masks are left out
     cast: bool  # whether Keras casts one of them before the layer computes
     outer: "Call | None"  # the call that this one is a part of
-    left: list[tuple] = field(default_factory=list)
+    outputs: list[tuple] = field(default_factory=list)
     # {"input", "weight" or "inside": bytes that its own casts from float to float read
     # and write}
-    moved: Counter = field(default_factory=Counter)
+    cast_bytes: Counter = field(default_factory=Counter)
     # A graph of TensorFlow's, and which of its operations were written meanwhile.
     span: tuple = (None, 0, 0)
     # What of them is its own: none of a layer that it calls.
@@ -41,10 +44,10 @@ class Call:
     # the dtypes of the single numbers of NumPy's that it made constants of
     from_numpy: list[str] = field(default_factory=list)
     losses: list[str] = field(default_factory=list)  # dtypes of those that it added
-    asks: bool = False  # whether its code asks for the global policy
+    asks_policy: bool = False  # whether its code asks for the global policy
 
 
-def symbols(model, batch_size: int = BATCH) -> Any:
+def symbols(model: keras.Model, batch_size: int = BATCH) -> Any:
     """What a built model is called with, as a `keras.KerasTensor`, or a dict or list of
     them.
 
@@ -78,7 +81,7 @@ def symbols(model, batch_size: int = BATCH) -> Any:
     )
 
 
-def calls_of(model, spec) -> list[Call]:
+def calls_of(model: keras.Model, spec: Any) -> list[Call]:
     """Calls a model, without computing, and returns the calls of all layers.
 
     `spec` is what `symbols` gives. Weights do not change.
@@ -100,14 +103,14 @@ def calls_of(model, spec) -> list[Call]:
 
 
 def _on_symbols(model, spec):
-    class Probe(keras.Operation):
+    class SymbolicCall(keras.Operation):
         def call(self, inputs):
             return model(inputs)
 
     try:
-        Probe().compute_output_spec(spec)
+        SymbolicCall().compute_output_spec(spec)
     except Exception as error:
-        # Keras blames the probe; the layer's own error says more.
+        # Keras blames the symbolic call; the layer's own error says more.
         raise (error.__context__ or error) from None
 
 
@@ -127,9 +130,9 @@ def _noted():
     @functools.wraps(former)
     def noted(self, *args, **kwargs):
         others = [value for name, value in kwargs.items() if "mask" not in name]
-        arrived = _tensors((args, others))
+        inputs = _tensors((args, others))
         outer = running[-1] if running else None
-        call = Call(self, arrived, _casts(self, arrived), outer)
+        call = Call(self, inputs, _casts(self, inputs), outer)
         calls.append(call)
         running.append(call)
         graph, before = _graph()
@@ -142,15 +145,16 @@ def _noted():
             running.pop()
         _, after = _graph()
         call.span = graph, len(before), len(after)
-        inside = [each.span for each in calls if each.outer is call]
-        theirs = {
-            n for g, start, end in inside if g is graph for n in range(start, end)
-        }
+        theirs: set[int] = set()
+        for each in calls:
+            inner_graph, start, end = each.span
+            if each.outer is call and inner_graph is graph:
+                theirs.update(range(start, end))
         call.operations = [
             after[n] for n in range(len(before), len(after)) if n not in theirs
         ]
         _count_casts(call, (args, kwargs))
-        call.left = _tensors(outputs)
+        call.outputs = _tensors(outputs)
         return outputs
 
     with (
@@ -181,7 +185,7 @@ def _noted_questions(running):
 
     def dtype_policy():
         if running:
-            running[-1].asks = True
+            running[-1].asks_policy = True
         return former()
 
     return mock.patch.object(keras.config, "dtype_policy", dtype_policy)
@@ -202,13 +206,14 @@ def _noted_numbers(running):
         return contextlib.nullcontext()
 
     def constant(value, dtype, *arguments, **options):
-        made = former(value, dtype, *arguments, **options)
-        if running and made.dtype.name in NARROW:
+        tensor = former(value, dtype, *arguments, **options)
+        name = tensor.dtype.name
+        if running and name in NARROW:
             for number in _numbers(value):
-                running[-1].numbers[number] = made.dtype.name, made
-        if running and isinstance(value, np.floating) and made.dtype.name in WIDE:
-            running[-1].from_numpy.append(made.dtype.name)
-        return made
+                running[-1].numbers[number] = name, tensor
+        if running and isinstance(value, np.floating) and name in WIDE:
+            running[-1].from_numpy.append(name)
+        return tensor
 
     return mock.patch.object(constant_op, "_constant_impl", constant)
 
@@ -239,7 +244,7 @@ def _count_casts(call, arguments):
             if start.op.type == "ReadVariableOp":
                 kind = "weight"
             count = math.prod(n or 1 for n in start.shape)
-            call.moved[kind] += count * (start.dtype.size + end.dtype.size)
+            call.cast_bytes[kind] += count * (start.dtype.size + end.dtype.size)
             if start.op.type == "Const" and end.dtype.name in NARROW:
                 for number in _numbers(constant_value(start)):
                     call.numbers[number] = end.dtype.name, end
@@ -257,7 +262,7 @@ def _numbers(value):
     return [float(array[np.abs(array).argmax()])] if array.size else []
 
 
-def constant_value(tensor) -> Any:
+def constant_value(tensor: "tf.Tensor") -> np.ndarray | None:
     """The array that a tensor of TensorFlow's graph always is, or None."""
     import tensorflow as tf
 
@@ -270,10 +275,10 @@ def _tensors(structure):
     return [(tuple(x.shape), keras.utils.standardize_dtype(x.dtype)) for x in tensors]
 
 
-def _casts(layer, arrived):
+def _casts(layer, inputs):
     """Whether Keras casts one of the inputs before it calls the layer: only from float
     to float.
     """
     if not layer.autocast or not getattr(layer, "_convert_input_args", True):
         return False
-    return any("float" in dtype and dtype != layer.input_dtype for _, dtype in arrived)
+    return any("float" in dtype and dtype != layer.input_dtype for _, dtype in inputs)

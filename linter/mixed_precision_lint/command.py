@@ -23,6 +23,7 @@ from typing import Any
 
 from mixed_precision_lint import formats, isolated, script
 from mixed_precision_lint.finding import CODES, RETIRED
+from mixed_precision_lint.one_line import one_line
 
 LOADING = 60  # seconds for starting Python, and for examining what a script has built
 TABLE = "mixed-precision-lint"  # in pyproject.toml, below [tool]
@@ -107,7 +108,9 @@ def settings(folder: Path) -> list[str]:
     return []
 
 
-def examine_files(options, ignore: Collection[str], machine: str = "") -> int:
+def examine_files(
+    options: argparse.Namespace, ignore: Collection[str], machine: str = ""
+) -> int:
     """Examine the files that the options name, print the findings, and return the exit
     status.
 
@@ -256,7 +259,7 @@ def saved(
         # The innermost reason comes last, after the configuration.
         reason = str(error).rpartition("Exception encountered: ")[2]
         problem = (
-            f"Keras cannot load it: {' '.join(reason.split())[:300]} … Or call "
+            f"Keras cannot load it ({one_line(reason)}): call "
             "mixed_precision_lint.examine(model) on the model itself."
         )
         return {"problem": problem, "models": []}

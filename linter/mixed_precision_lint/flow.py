@@ -22,7 +22,7 @@ class Flow(NamedTuple):
     batch_size: int
 
 
-def dtype_flow(model, batch_size: int = BATCH) -> Flow:
+def dtype_flow(model: keras.Model, batch_size: int = BATCH) -> Flow:
     """The dtypes that flow through a model: a row for each layer of `layers.walk`.
 
     The model is called once on symbols, as in inference: nothing is computed, no weight
@@ -48,12 +48,12 @@ def dtype_flow(model, batch_size: int = BATCH) -> Flow:
     calls = calls_of(model, spec)
     places = walk(model)
     weights = _weights(places)
-    moved, borders = _moved(calls, places)
+    cast_bytes, borders = _cast_bytes(calls, places)
     rows = []
     for path, layer in places:
         own = [call for call in calls if call.layer is layer]
         stored = _most(weights[path]) or layer.variable_dtype
-        casts = moved[id(layer)]
+        casts = cast_bytes[id(layer)]
         counts = [math.prod(weight.shape) for weight in weights[path]]
         widths = [np.dtype(str(weight.dtype)).itemsize for weight in weights[path]]
         rows.append(
@@ -65,8 +65,8 @@ def dtype_flow(model, batch_size: int = BATCH) -> Flow:
                 "variable_dtype": stored,
                 "read_dtype": layer.compute_dtype if casts["weight"] else stored,
                 "compute_dtype": layer.compute_dtype,
-                "input_dtype": _names(own[0].arrived) if own else "",
-                "output_dtype": _names(own[0].left) if own else "",
+                "input_dtype": _names(own[0].inputs) if own else "",
+                "output_dtype": _names(own[0].outputs) if own else "",
                 "cast": any(call.cast for call in own),
                 "input_moved": casts["input"],
                 "weight_moved": casts["weight"],
@@ -84,33 +84,33 @@ def dtype_flow(model, batch_size: int = BATCH) -> Flow:
     return Flow(rows, arrives, borders, batch_size)
 
 
-def _moved(calls, places):
+def _cast_bytes(calls, places):
     """Bytes that casts move: {id of a listed layer: {kind}}, and {name} of the others.
 
     What a listed layer holds unlisted, as attention does, counts as its own.
     """
     listed = {id(layer) for _, layer in places}
-    moved: defaultdict = defaultdict(Counter)
+    of_listed: defaultdict = defaultdict(Counter)
     borders: Counter = Counter()
     for call in calls:
         owner = call
         while owner and id(owner.layer) not in listed:
             owner = owner.outer
         if owner:
-            moved[id(owner.layer)] += call.moved
-        elif call.moved:
-            borders[call.layer.name] += call.moved.total()
-    return moved, dict(borders)
+            of_listed[id(owner.layer)] += call.cast_bytes
+        elif call.cast_bytes:
+            borders[call.layer.name] += call.cast_bytes.total()
+    return of_listed, dict(borders)
 
 
 def _weights(places):
     """{path: weights}, each weight at one path: in a layer that is held, not around it."""
-    held = {}
+    weights = {}
     ids = set()
     for path, layer in reversed(places):
-        held[path] = [weight for weight in layer.weights if id(weight) not in ids]
-        ids.update(map(id, held[path]))
-    return held
+        weights[path] = [weight for weight in layer.weights if id(weight) not in ids]
+        ids.update(map(id, weights[path]))
+    return weights
 
 
 def _most(weights):
@@ -118,7 +118,7 @@ def _most(weights):
     count = Counter()
     for weight in weights:
         count[str(weight.dtype)] += math.prod(weight.shape)
-    return max(count, key=count.get, default=None)
+    return count.most_common(1)[0][0] if count else None
 
 
 def _names(tensors):

@@ -1,12 +1,14 @@
 """How findings are printed."""
 
+from typing import Any
+
 from mixed_precision_lint.finding import Finding
 
 FORMATS = ("text", "json", "github")
 LEVELS = {"error": "error", "warning": "warning", "advice": "notice"}  # of GitHub
 
 
-def show(result: dict, form: str, named: bool = False) -> None:
+def show(result: dict[str, Any], form: str, named: bool = False) -> None:
     """Print what `command.examine_file` says of a file, as "text" or for "github".
 
     `named`: with the file's name before each line of text, as there are others.
@@ -24,8 +26,10 @@ def show(result: dict, form: str, named: bool = False) -> None:
             continue
         if len(result["models"]) > 1:
             print(f"{prefix}{model['name']} ({model['class']})")
-        for line in map(str, findings) if findings else ["Nothing found."]:
-            print(f"{prefix}{line}")
+        for finding in findings:
+            print(f"{prefix}{finding}")
+        if not findings:
+            print(f"{prefix}Nothing found.")
 
 
 def annotation(file: str, finding: Finding) -> str:

@@ -1,5 +1,8 @@
 """In which dtypes a layer works inside: read off the graph that TensorFlow makes of it."""
 
+from collections.abc import Callable
+from typing import Any
+
 import keras
 
 # Casting itself does not count, nor what only hands on.
@@ -9,7 +12,7 @@ SHAPES = ("Shape", "ShapeN", "Size", "Rank", "ZerosLike", "OnesLike")
 PARTS = {"complex64": "float32", "complex128": "float64"}
 
 
-def works_in_float32(layer, inputs) -> bool:
+def works_in_float32(layer: keras.Layer, inputs: Any) -> bool:
     """Whether any work of a layer on its inputs is in float32, and be it one operation.
 
     What one kernel does inside stays unseen, such as the float32 sum in a matrix
@@ -24,7 +27,7 @@ def works_in_float32(layer, inputs) -> bool:
     return any(dtype == "float32" for name, dtype in work if name not in NO_WORK)
 
 
-def operations(call, *arguments) -> set[tuple[str, str]]:
+def operations(call: Callable, *arguments: Any) -> set[tuple[str, str]]:
     """Traces a function or layer into a graph, as `fit` does: the operations that make
     floating-point numbers of those in the arguments, as (TensorFlow's name, dtype).
 
@@ -42,8 +45,9 @@ def operations(call, *arguments) -> set[tuple[str, str]]:
     captured = {tensor.name for tensor in graph.internal_captures}
     fed = {tensor.name for tensor in graph.inputs} - captured
     work: set[tuple[str, str]] = set()
-    scopes = [(graph, fed)]
-    for inner, reached in scopes:
+    scopes = [(graph, fed)]  # of functions inside, too, once they are met
+    while scopes:
+        inner, reached = scopes.pop()
         for op in inner.get_operations():
             if op.type in SHAPES or not reached & {tensor.name for tensor in op.inputs}:
                 continue

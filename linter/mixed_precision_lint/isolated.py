@@ -14,6 +14,8 @@ import traceback
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mixed_precision_lint.one_line import one_line
+
 CHILD = (
     "import sys; from mixed_precision_lint.isolated import child; child(*sys.argv[1:])"
 )
@@ -74,7 +76,7 @@ def reason(errors: str) -> str:
     "KeyError: 'x'"
     """
     lines = (line.strip() for line in reversed(errors.splitlines()))
-    return next((line[:200] for line in lines if ERROR.fullmatch(line)), "")
+    return next((one_line(line) for line in lines if ERROR.fullmatch(line)), "")
 
 
 def _ending(code, errors):

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 import keras
 from keras import layers
 
-from mixed_precision_lint.case import names
 from mixed_precision_lint.finding import NARROW, WHOLE, Finding
-from mixed_precision_lint.layers import inside
+from mixed_precision_lint.inspected import Inspected, names
+from mixed_precision_lint.layers import inner_layers
+from mixed_precision_lint.one_line import one_line
 from mixed_precision_lint.source import methods
 
 PROBABILITIES = ("softmax", "sigmoid")
@@ -35,42 +36,46 @@ WIDTHS = (
 )
 
 
-def low_precision_output(case) -> Iterator[Finding]:
+def low_precision_output(inspected: Inspected) -> Iterator[Finding]:
     """MP001: an output is in 16 bits, unless the model has no loss.
 
     Of a model that is not compiled nobody knows: its output counts if a layer that makes
     logits or probabilities comes last. A backbone and a preprocessing have none.
     """
-    if case.model.compiled and not case.model.loss:
+    if inspected.model.compiled and not inspected.model.loss:
         return
     # An operation may make several of the outputs.
-    for operation, dtype in dict.fromkeys(_ends(case)):
+    for operation, dtype in dict.fromkeys(_ends(inspected)):
         if dtype not in NARROW:
             continue
-        path = case.path_of(operation)
+        path = inspected.path_of(operation)
         source = _behind(operation)
         if _activation(source) in PROBABILITIES:
             message = LOST.format(dtype)
-            fix = _wider(case, operation)
+            fix = _wider(inspected, operation)
             if source is not operation:
                 fix = (
                     "a loss with from_logits=True, no activation before it, and "
                     f'{type(operation).__name__}(..., dtype="float32")'
                 )
             yield Finding("MP001", "error", path, message, fix)
-        elif case.model.compiled or _is_head(source):
+        elif inspected.model.compiled or _is_head(source):
             message = ROUNDED.format(dtype)
-            yield Finding("MP001", "warning", path, message, _wider(case, operation))
+            yield Finding(
+                "MP001", "warning", path, message, _wider(inspected, operation)
+            )
 
 
-def _ends(case):
+def _ends(inspected):
     """What makes the outputs: (operation or layer, the dtype that is measured)."""
-    measured = case.put_out.get(id(case.model), ())
-    outputs = getattr(case.model, "outputs", None)
+    measured = inspected.output_dtypes.get(id(inspected.model), ())
+    outputs = getattr(inspected.model, "outputs", None)
     if outputs:
-        return zip(map(_maker, outputs), measured, strict=False)
+        return list(zip(map(_maker, outputs), measured, strict=False))
+    if not inspected.places:
+        return []
     # A subclassed model: which of its layers comes last in `call` is not known.
-    return ((place.layer, dtype) for place in case.places[-1:] for dtype in measured)
+    return [(inspected.places[-1].layer, dtype) for dtype in measured]
 
 
 def _maker(tensor):
@@ -104,14 +109,14 @@ def _activation(operation):
     return getattr(getattr(operation, "activation", None), "__name__", kind)
 
 
-def _wider(case, operation):
+def _wider(inspected, operation):
     kind = type(operation).__name__
     activation = _activation(operation)
     if not isinstance(operation, keras.Layer):
         return 'x = keras.layers.Activation("linear", dtype="float32")(x)  # before this operation'
-    if name := _held_as(case.model, operation):
+    if name := _held_as(inspected.model, operation):
         return f'model.{name}.dtype_policy = "float32"'
-    if inside(operation) or operation._flatten_layers(include_self=False):
+    if inner_layers(operation) or operation._flatten_layers(include_self=False):
         # A whole encoder in float32 would cost what the policy gains.
         return 'x = keras.layers.Activation("linear", dtype="float32")(x)  # after it'
     if activation not in PROBABILITIES or kind.lower() == activation:
@@ -130,98 +135,111 @@ def _held_as(model, layer):
     return next((name for name, value in vars(model).items() if value is layer), "")
 
 
-def not_multiple_of_eight(case) -> Iterator[Finding]:
+def width_no_multiple_of_eight(inspected: Inspected) -> Iterator[Finding]:
     """MP010: the widths of layers that compute in 16 bits are no multiples of 8.
 
     The input's width is the width of the layer before it and is not named again. How
     wide the model's output is, the task says, as ten classes do.
     """
-    outputs = [call.left for call in case.calls if call.layer is case.model]
-    widths = {shape[-1] for left in outputs for shape, _ in left if shape}
-    narrow_widths = []
-    for path, layer in case.computing_in(*NARROW):
+    output_widths = set()
+    for call in inspected.calls:
+        if call.layer is inspected.model:
+            output_widths |= {shape[-1] for shape, _ in call.outputs if shape}
+    odd = []
+    for path, layer in inspected.computing_in(*NARROW):
         argument = next((name for kind, name in WIDTHS if isinstance(layer, kind)), "")
         if not argument or not layer.built:
             continue
         width = getattr(layer, argument)
         padded = -(-width // MULTIPLE) * MULTIPLE
-        if padded != width and width not in widths:
-            more = layer.count_params() // width * (padded - width)
-            narrow_widths.append((path, layer, argument, width, padded, more))
-    if not narrow_widths:
+        if padded != width and width not in output_widths:
+            odd.append((path, layer, argument, width, padded))
+    if not odd:
         return
-    path, layer, argument, width, padded, more = narrow_widths[0]
-    others = names(each[0] for each in narrow_widths[1:])
+    path, layer, argument, width, padded = odd[0]
+    more = layer.count_params() // width * (padded - width)
     message = (
         f"{argument}={width} is not a multiple of {MULTIPLE}, which tensor cores want in 16 "
         f"bits: {padded} would cost {more:,} parameters more in this layer"
-        f"{f'; the same holds of {others}' if others else ''}."
     )
+    if len(odd) > 1:
+        message += f"; the same holds of {names(each[0] for each in odd[1:])}"
     fix = f"{type(layer).__name__}({argument}={padded}, ...)"
-    yield Finding("MP010", "advice", path, message, fix)
+    yield Finding("MP010", "advice", path, f"{message}.", fix)
 
 
-def rounded_ids(case) -> Iterator[Finding]:
+def ids_in_16_bits(inspected: Inspected) -> Iterator[Finding]:
     """MP023: an Embedding gets its ids in 16 bits, which cannot tell all of its rows."""
     # What a subclassed model is called with, its shapes do not tell.
-    for call in case.calls if getattr(case.model, "inputs", None) else ():
-        shape, dtype = call.arrived[0] if call.arrived else ((), "")
+    if not getattr(inspected.model, "inputs", None):
+        return
+    for call in inspected.calls:
+        if not isinstance(call.layer, layers.Embedding) or not call.inputs:
+            continue
+        shape, dtype = call.inputs[0]
+        output_shape, _ = call.outputs[0]
         # A ReversibleEmbedding that makes logits of activations looks nothing up.
-        ids = isinstance(call.layer, layers.Embedding) and len(call.left[0][0]) > len(
-            shape
-        )
-        if ids and dtype in WHOLE and call.layer.input_dim > WHOLE[dtype] + 1:
+        looks_up = len(output_shape) > len(shape)
+        if looks_up and dtype in WHOLE and call.layer.input_dim > WHOLE[dtype] + 1:
             message = (
                 f"The ids arrive in {dtype}, which rounds whole numbers above {WHOLE[dtype]:,}, "
                 f"and here are {call.layer.input_dim:,} rows: others than those meant are learned."
             )
             fix = 'keras.Input(shape, dtype="int32")  # so that no layer casts the ids'
-            yield Finding("MP023", "error", case.path_of(call.layer), message, fix)
+            yield Finding("MP023", "error", inspected.path_of(call.layer), message, fix)
 
 
-def not_built(case) -> Iterator[Finding]:
+def model_not_built(inspected: Inspected) -> Iterator[Finding]:
     """MP026: layers are not built, so what they put out cannot be measured."""
-    if case.unbuilt:
+    if inspected.unbuilt:
         message = (
-            f"This model is not built (missing: {names(case.unbuilt)}), so MP001, MP007, MP010 "
-            "and MP023 could not be looked for."
+            f"This model is not built (missing: {names(inspected.unbuilt)}), so MP001, MP007, "
+            "MP010 and MP023 could not be looked for."
         )
         fix = "model(x[:1])  # or model.build(...); what stays unbuilt then is never called"
-        yield Finding("MP026", "warning", case.model.name, message, fix)
+        yield Finding("MP026", "warning", inspected.model.name, message, fix)
 
 
-def cannot_be_called(case) -> Iterator[Finding]:
+def layer_raises(inspected: Inspected) -> Iterator[Finding]:
     """MP030: a layer raises an error when the model is called."""
-    if case.failure is None:
+    if inspected.failure is None:
         return
-    layer, error = case.failure
+    layer, error = inspected.failure
     text = str(error)
     # Keras puts the layer's own words between these two.
     own_words = re.search(r"\x1b\[1m(.*?)\x1b\[0m", text, re.DOTALL)
-    reason = " ".join((own_words[1] if own_words else text).split()).rstrip(".")
+    if own_words:
+        text = own_words[1]
     # The symbols of a subclassed model are a guess, so only two dtypes that met count.
-    if not getattr(case.model, "inputs", None) and not (
-        re.search("half|float16", reason) and re.search("float32|float tensor", reason)
+    if not getattr(inspected.model, "inputs", None) and not (
+        re.search("half|float16", text) and re.search(r"float32|float\s+tensor", text)
     ):
         return
-    message = f"It cannot be called, so nothing more was looked for: {reason[:300]}"
+    reason = one_line(text).rstrip(".")
+    message = f"It cannot be called, so nothing more was looked for: {reason}"
     fix = (
         "keras.ops.cast(part, self.compute_dtype)  # what is wider in it, before it meets "
         "the rest, such as what tf.image.resize returns"
     )
-    if case.repair(layer, "", "float16"):  # the code is somebody else's
+    if inspected.repair(layer, "", "float16"):  # the code is somebody else's
         fix = f'{type(layer).__name__}(..., dtype="float32")'
-    yield Finding("MP030", "error", case.path_of(layer), f"{message}.", fix)
+    yield Finding("MP030", "error", inspected.path_of(layer), f"{message}.", fix)
 
 
-def loss_in_16_bits(case) -> Iterator[Finding]:
+def added_loss_in_16_bits(inspected: Inspected) -> Iterator[Finding]:
     """MP027: a loss beside the main one is in 16 bits, so `fit` raises on TensorFlow."""
     if keras.backend.backend() != "tensorflow":
         return
-    if case.model.compiled and not case.model.loss and not methods(case.model):
+    if (
+        inspected.model.compiled
+        and not inspected.model.loss
+        and not methods(inspected.model)
+    ):
         return
-    for layer in dict.fromkeys(call.layer for call in case.calls):
-        dtypes = [d for call in case.calls if call.layer is layer for d in call.losses]
+    for layer in dict.fromkeys(call.layer for call in inspected.calls):
+        dtypes = [
+            d for call in inspected.calls if call.layer is layer for d in call.losses
+        ]
         dtypes += [
             keras.utils.standardize_dtype(weight.dtype)
             for weight in layer._trainable_variables
@@ -246,14 +264,14 @@ def loss_in_16_bits(case) -> Iterator[Finding]:
             f"The loss that it adds is in {narrow}, and fit raises TypeError (Cannot convert a "
             "list containing a tensor) where Keras adds it to the main loss, in float32."
         )
-        yield Finding("MP027", "error", case.path_of(layer), message, fix)
+        yield Finding("MP027", "error", inspected.path_of(layer), message, fix)
 
 
 RULES = (
     low_precision_output,
-    not_multiple_of_eight,
-    rounded_ids,
-    not_built,
-    cannot_be_called,
-    loss_in_16_bits,
+    width_no_multiple_of_eight,
+    ids_in_16_bits,
+    model_not_built,
+    layer_raises,
+    added_loss_in_16_bits,
 )

@@ -1,7 +1,7 @@
 """The layers of a Keras model that compute, wherever they are nested."""
 
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import keras
 
@@ -12,10 +12,10 @@ class Place(NamedTuple):
     """
 
     path: str  # unique in the model; the outermost model's name is left out
-    layer: Any
+    layer: keras.Layer
 
 
-def walk(model) -> list[Place]:
+def walk(model: keras.Model) -> list[Place]:
     """Every layer of a model, built or not, that computes: in the model's order, each
     one once.
 
@@ -36,21 +36,21 @@ def walk(model) -> list[Place]:
         if id(layer) in ids:
             return
         ids.add(id(layer))
-        held = inside(layer)
+        inner = inner_layers(layer)
         path = "/".join((*outer, layer.name))
-        theirs = {id(weight) for child in held or () for weight in child.weights}
-        if held is None or any(id(weight) not in theirs for weight in layer.weights):
+        theirs = {id(weight) for child in inner or () for weight in child.weights}
+        if inner is None or any(id(weight) not in theirs for weight in layer.weights):
             paths[path] += 1
             number = f"#{paths[path]}" if paths[path] > 1 else ""
             places.append(Place(path + number, layer))
-        for child in held or ():
+        for child in inner or ():
             visit(child, (*outer, layer.name) if layer is not model else ())
 
     visit(model, ())
     return places
 
 
-def inside(layer) -> list | None:
+def inner_layers(layer: keras.Layer) -> list[keras.Layer] | None:
     """The layers that `walk` lists instead of a layer, or None where it stands for
     itself.
     """
@@ -60,6 +60,6 @@ def inside(layer) -> list | None:
         return list(layer.layers)
     # Keras has no public name for the layers that a layer holds, only for those of a
     # model.
-    held = layer._flatten_layers(include_self=False, recursive=False)
+    inner = layer._flatten_layers(include_self=False, recursive=False)
     of_keras = (type(layer).call.__module__ or "").startswith("keras.")
-    return held if held and not of_keras else None
+    return inner if inner and not of_keras else None

@@ -8,13 +8,13 @@ finite.
 import math
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from numpy.linalg import norm
-
+from mixed_precision_lint.arrays import relative_distance
 from mixed_precision_lint.bias_rules import CURE, follows_length
-from mixed_precision_lint.case import names
 from mixed_precision_lint.finding import Finding, in_order
-from mixed_precision_lint.watched import EXACT, cosine
+from mixed_precision_lint.inspected import names
+from mixed_precision_lint.watched import EXACT, Watched, cosine
 
 ALIKE = 0.1  # updates that differ by a smaller share of their length are the same
 MILD = "MP019", "MP020", "MP035"  # a training may go wrong; with the others it does
@@ -29,91 +29,96 @@ LARGER = (
 )
 
 
-def findings(w) -> list[Finding]:
-    """What the rules find in a `Watched` loop, errors first.
+class Problem(NamedTuple):
+    """What a rule finds."""
 
-    A rule yields codes and messages, with a fix unless it is `APPLY`.
-    """
-    problems: list[tuple]
-    if w.raised:
-        problems = [("MP021", f"The step raises {w.raised}.", cure(w.raised))]
-    elif not w.natural.moved:
-        problems = [still(w)]
-    elif w.natural.spoiled and not w.natural.calls:
+    code: str
+    message: str
+    fix: str = APPLY
+
+
+def findings(watched: Watched) -> list[Finding]:
+    """What the rules find in a `Watched` loop, errors first."""
+    if watched.raised:
+        text = f"The step raises {watched.raised}."
+        problems = [Problem("MP021", text, cure_of(watched.raised))]
+    elif not watched.natural.weights_moved:
+        problems = [no_weight_moves(watched)]
+    elif watched.natural.spoiled_calls and not watched.natural.tape_calls:
         text = "Gradients that are not finite move the weights: skip such a step."
-        problems = [("MP018", text)]
-    elif not (w.natural.calls and w.natural.updates):
-        text = "The weights move without `tape.gradient`, or without the optimizer"
-        problems = [("MP021", f"{text}: nothing more can be told.")]
-    elif not w.natural.finite:
+        problems = [Problem("MP018", text)]
+    elif not (watched.natural.tape_calls and watched.natural.updates):
+        text = (
+            "The weights move without `tape.gradient`, or without the optimizer: nothing "
+            "more can be told."
+        )
+        problems = [Problem("MP021", text)]
+    elif not watched.natural.weights_finite:
         text = (
             "The gradients are finite, and the weights are not after the step: the update rule "
             "itself makes NaN or infinity of them."
         )
-        problems = [("MP021", text, KEEP)]
+        problems = [Problem("MP021", text, KEEP)]
     else:
         rules = (
-            hidden,
-            added_up,
-            scaling,
+            not_finite_hidden,
+            bias_gradient_missing,
+            unequal_scaling,
             meets_scaled_gradients,
-            infinity,
-            scale_stands,
-            loss_returned,
-            turned,
+            not_finite_does_harm,
+            scale_stands_still,
+            scaled_loss_returned,
+            update_off_gradient,
         )
-        problems = [each for rule in rules for each in rule(w)]
+        problems = [problem for rule in rules for problem in rule(watched)]
+    name = watched.loop.model.name
     results = []
-    for code, message, *fix in problems:
+    for code, message, fix in problems:
         severity = "warning" if code in MILD else "error"
-        results.append(
-            Finding(code, severity, w.loop.model.name, message, *fix or [APPLY])
-        )
+        results.append(Finding(code, severity, name, message, fix))
     return in_order(results)
 
 
-def still(w) -> tuple:
+def no_weight_moves(watched: Watched) -> Problem:
     """Why no step moves a weight, as far as its gradients tell."""
-    steps = f"{w.natural.steps} steps move no weight"
-    if w.first.spoiled:
-        layer, why = w.overflow
+    steps = f"{watched.natural.steps} steps move no weight"
+    if watched.first.spoiled_calls:
+        layer, why = watched.overflow
         where = "The layers' outputs are finite: it is the loss, or the way back"
         if layer:
             where = f"What {layer} puts out is not finite{why}"
-        return (
-            "MP021",
-            f"{steps}: their gradients are inf or NaN. {where}.",
-            F32 if layer else WATCH,
-        )
-    if w.natural.calls and not w.natural.left.any():
-        fix = [LARGER] if w.float16 else []  # no other format needs a scale
-        return "MP021", f"{steps}: their gradients are all zero.", *fix
-    return "MP021", f"{steps}, though their gradients are finite."
+        text = f"{steps}: their gradients are inf or NaN. {where}."
+        return Problem("MP021", text, F32 if layer else WATCH)
+    if watched.natural.tape_calls and not watched.natural.tape_gradients.any():
+        text = f"{steps}: their gradients are all zero."
+        # no other format needs a scale
+        return Problem("MP021", text, LARGER if watched.float16 else APPLY)
+    return Problem("MP021", f"{steps}, though their gradients are finite.")
 
 
-def hidden(w) -> Iterator[tuple]:
+def not_finite_hidden(watched: Watched) -> Iterator[Problem]:
     """A layer puts out what is not finite, and neither loss nor gradients tell."""
-    layer, why = w.hidden
+    layer, why = watched.hidden
     if layer:
         text = (
             f"What {layer} puts out is not finite{why}, and neither the loss nor the gradients "
             "show it: a max pooling, for one, drops NaN."
         )
-        yield "MP034", text, F32
+        yield Problem("MP034", text, F32)
 
 
-def added_up(w) -> Iterator[tuple]:
+def bias_gradient_missing(watched: Watched) -> Iterator[Problem]:
     """A part of a bias's gradient is missing, as bfloat16 added it up."""
-    if w.missing and follows_length(w.loop.rule):
-        part = max(w.missing.values())
+    if watched.missing and follows_length(watched.loop.rule):
+        part = max(watched.missing.values())
         text = (
-            f"Up to {part:.0%} of the gradient of {names(w.missing)} is missing on this batch: a "
-            "CPU adds up the gradient of a bias in bfloat16."
+            f"Up to {part:.0%} of the gradient of {names(watched.missing)} is missing on this "
+            "batch: a CPU adds up the gradient of a bias in bfloat16."
         )
-        yield "MP035", text, CURE
+        yield Problem("MP035", text, CURE)
 
 
-def cure(text: str) -> str:
+def cure_of(text: str) -> str:
     """What may help against an error that a step raised, by its text."""
     if "has no attribute" in text and "scale" in text:
         return SCALE
@@ -124,89 +129,99 @@ def cure(text: str) -> str:
     return "step(x, y)  # alone, for the whole error: it may have nothing to do with dtypes"
 
 
-def scaling(w) -> Iterator[tuple]:
+def unequal_scaling(watched: Watched) -> Iterator[Problem]:
     """What multiplies the loss is not what divides the gradients; at most one finding.
 
     It is measured at two scales, as powers of them: in the gradients of the tape, and
     in what divides them on their way to the update rule. Factors that stay are seen in
     the loss returned.
     """
-    times, over = w.powers
-    many = f"1/{1 / w.length:,.0f}" if 0 < w.length < 0.1 else f"{w.length:,.3g} times"
+    times, over = watched.powers
+    many = f"{watched.length:,.3g} times"
+    if 0 < watched.length < 0.1:
+        many = f"1/{1 / watched.length:,.0f}"
     far = f"an update is {many} as long as in float32"
-    if over > times and (times or _whole(w.one.divisor / w.scale)):
-        yield "MP014", f"The gradients are unscaled twice: {far}."
-    elif over > times and _whole(w.factor):
+    divisor = watched.response.divisor
+    factor = watched.factor
+    excess = factor / divisor
+    if over > times and (times or _whole(divisor / (watched.scale or math.nan))):
+        yield Problem("MP014", f"The gradients are unscaled twice: {far}.")
+    elif over > times and _whole(factor):
         text = (
-            f"The loss is always multiplied by {w.factor:,.6g}, and the number that "
+            f"The loss is always multiplied by {factor:,.6g}, and the number that "
             "divides the gradients changes."
         )
-        yield "MP015", text, SCALE
+        yield Problem("MP015", text, SCALE)
     elif over > times:
         text = f"The loss is not scaled, and the gradients are unscaled: {far}."
-        yield "MP015", text, SCALE
+        yield Problem("MP015", text, SCALE)
     elif times > over:
-        yield "MP016", f"Gradients that are still scaled reach the update rule: {far}."
-    elif times and w.part > 0.01:
-        yield "MP015", "A part of the loss is not scaled.", SCALE
-    elif w.float16 and not times and w.undivided and not _whole(w.factor):
+        yield Problem(
+            "MP016", f"Gradients that are still scaled reach the update rule: {far}."
+        )
+    elif times and watched.part > 0.01:
+        yield Problem("MP015", "A part of the loss is not scaled.", SCALE)
+    elif watched.float16 and not times and watched.undivided and not _whole(factor):
         text = "Nothing scales the loss, and gradients go through float16."
-        yield "MP002", text, SCALE
-    elif _whole(excess := w.factor / w.one.divisor) and not _near(excess, w.samples):
+        yield Problem("MP002", text, SCALE)
+    elif _whole(excess) and not _near(excess, watched.samples):
         text = f"The update is {excess:,.4g} times the gradient of the loss returned."
-        yield "MP016", text
+        yield Problem("MP016", text)
 
 
-def meets_scaled_gradients(w) -> Iterator[tuple]:
+def meets_scaled_gradients(watched: Watched) -> Iterator[Problem]:
     """A limit, a decay or the like stands before the unscaling, or some are not
     unscaled.
     """
-    if w.other is None or w.powers[0] != w.powers[1]:
+    if watched.smaller_response is None or watched.powers[0] != watched.powers[1]:
         return
-    pairs = ((one, w.other.readings[size]) for size, one in w.one.readings.items())
-    if any(
-        norm(a - b) > ALIKE * max(norm(a), norm(b))
-        for one, other in pairs
-        for a, b in zip(*map(w.loop.parts, (one.got, other.got)), strict=True)
-        if one.moved and other.moved
-    ):
-        why = "a limit, a decay or the like meets gradients that are still scaled"
-        yield (
-            "MP017",
-            f"The update changes with the loss scale: {why}, or not all are unscaled.",
-            CLIP,
+    for size, reading in watched.response.readings.items():
+        at_smaller = watched.smaller_response.readings[size]
+        if not (reading.weights_moved and at_smaller.weights_moved):
+            continue
+        updates = watched.loop.parts(reading.rule_gradients)
+        others = watched.loop.parts(at_smaller.rule_gradients)
+        distances = map(relative_distance, updates, others)
+        if any(distance > ALIKE for distance in distances):
+            text = (
+                "The update changes with the loss scale: a limit, a decay or the like meets "
+                "gradients that are still scaled, or not all are unscaled."
+            )
+            yield Problem("MP017", text, CLIP)
+            return
+
+
+def not_finite_does_harm(watched: Watched) -> Iterator[Problem]:
+    """An infinite gradient moves something, ends the training, or is never got over."""
+    if watched.harm:
+        yield Problem("MP018", f"A gradient that is not finite {watched.harm}.")
+
+
+def scale_stands_still(watched: Watched) -> Iterator[Problem]:
+    """The scale does not fall at an overflow, or not rise after enough good steps."""
+    if watched.reaction > 0.9 and not watched.undivided:
+        text = "An overflow leaves the loss scale as it is"
+        yield Problem("MP019", f"{text}: every step that follows may be lost.")
+    elif watched.powers == (1, 1) and not watched.grows:
+        yield Problem(
+            "MP019", "The loss scale never grows: good steps are not counted."
         )
 
 
-def infinity(w) -> Iterator[tuple]:
-    """An infinite gradient moves something, ends the training, or is never got over."""
-    if w.harm:
-        yield "MP018", f"A gradient that is not finite {w.harm}."
-
-
-def scale_stands(w) -> Iterator[tuple]:
-    """The scale does not fall at an overflow, or not rise after enough good steps."""
-    if w.reaction > 0.9 and not w.undivided:
-        text = "An overflow leaves the loss scale as it is"
-        yield "MP019", f"{text}: every step that follows may be lost."
-    elif w.powers == (1, 1) and not w.grows:
-        yield "MP019", "The loss scale never grows: good steps are not counted."
-
-
-def loss_returned(w) -> Iterator[tuple]:
+def scaled_loss_returned(watched: Watched) -> Iterator[Problem]:
     """The step returns the loss scaled."""
-    times, over = w.powers
-    if _near(w.factor, 1) and (times or not (over or w.undivided)):
+    times, over = watched.powers
+    if _near(watched.factor, 1) and (times or not (over or watched.undivided)):
         fix = "return loss  # as it was before"
-        yield "MP020", "The step returns the scaled loss.", fix
+        yield Problem("MP020", "The step returns the scaled loss.", fix)
 
 
-def turned(w) -> Iterator[tuple]:
+def update_off_gradient(watched: Watched) -> Iterator[Problem]:
     """The update does not follow the gradient."""
-    along = cosine(w.one.got, w.one.left)
-    if along < 0.5 and not math.isnan(w.one.divisor):
+    along = cosine(watched.response.rule_gradients, watched.response.tape_gradients)
+    if along < 0.5 and not math.isnan(watched.response.divisor):
         way = "goes uphill" if along < -0.5 else "does not follow the gradient"
-        yield "MP022", f"The update {way}."
+        yield Problem("MP022", f"The update {way}.")
 
 
 def _near(value, other):

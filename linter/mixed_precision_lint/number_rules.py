@@ -1,17 +1,22 @@
 """Rules about numbers that 16 bits do not hold: MP009 and MP028."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import keras
 import numpy as np
 from keras import layers
 
 from mixed_precision_lint.finding import NARROW, Finding
-from mixed_precision_lint.held import LARGEST, extreme, gap, rounded
+from mixed_precision_lint.inspected import Inspected
+from mixed_precision_lint.representable import LARGEST, extreme, gap, rounded
 from mixed_precision_lint.source import numbers
 
+if TYPE_CHECKING:
+    import tensorflow as tf
 
-def out_of_range(case) -> Iterator[Finding]:
+
+def number_out_of_range(inspected: Inspected) -> Iterator[Finding]:
     """MP009: an epsilon that is 0 in float16, or a mask value that is infinite.
 
     On TensorFlow every number that becomes a constant is seen, wherever it stands: in a
@@ -19,7 +24,7 @@ def out_of_range(case) -> Iterator[Finding]:
     read.
     """
     measured = set()
-    for call in case.calls:
+    for call in inspected.calls:
         texts = {value: text for text, value in numbers(call.layer).items()}
         for value, (dtype, tensor) in call.numbers.items():
             # One near zero is a limit that protects.
@@ -28,20 +33,22 @@ def out_of_range(case) -> Iterator[Finding]:
                 continue
             texts.setdefault(value, f"{value:g}")
             measured.add(id(call.layer))
-            repair = case.repair(call.layer, "", dtype)
-            path = case.path_of(call.layer)
+            repair = inspected.repair(call.layer, "", dtype)
+            path = inspected.path_of(call.layer)
             yield from extreme(path, {texts[value]: value}, dtype, repair)
-    for layer in case.own_layers:
+    for layer in inspected.own_layers:
         if layer.compute_dtype == "float16" and id(layer) not in measured:
-            repair = case.repair(layer, "", "float16")
-            yield from extreme(case.path_of(layer), numbers(layer), "float16", repair)
+            repair = inspected.repair(layer, "", "float16")
+            yield from extreme(
+                inspected.path_of(layer), numbers(layer), "float16", repair
+            )
 
 
 # Where they feed a limit, infinity is what the limit is for.
 INFINITE = ("Rsqrt", "Reciprocal", "RealDiv", "Exp", "Log")
 
 
-def only_limits(tensor) -> bool:
+def only_limits(tensor: "tf.Tensor") -> bool:
     """Whether a constant of TensorFlow's graph does nothing but limit finite values."""
     users = tensor.consumers()
     return bool(users) and all(
@@ -51,25 +58,27 @@ def only_limits(tensor) -> bool:
     )
 
 
-def not_held(case) -> Iterator[Finding]:
+def setting_not_representable(inspected: Inspected) -> Iterator[Finding]:
     """MP028: what a layer of Keras's was told, or learned from data, is another number in
     16 bits.
     """
-    for call in case.calls:
+    for call in inspected.calls:
         dtype = _seen_in(call)
         problem = ""
-        if dtype and isinstance(call.layer, layers.Masking):
+        if not dtype:
+            continue
+        if isinstance(call.layer, layers.Masking):
             problem = _mask(call.layer, dtype)
-        if dtype and isinstance(call.layer, layers.Discretization):
+        elif isinstance(call.layer, layers.Discretization):
             problem = _boundaries(call.layer, dtype)
-        if dtype and isinstance(call.layer, layers.Normalization):
+        elif isinstance(call.layer, layers.Normalization):
             problem = _statistics(call.layer, dtype)
         if problem:
             kind = type(call.layer).__name__
             yield Finding(
                 "MP028",
                 "warning",
-                case.path_of(call.layer),
+                inspected.path_of(call.layer),
                 problem,
                 f'{kind}(..., dtype="float32")  # fed in float32: keras.Input is; no '
                 "16-bit layer before it",
@@ -78,11 +87,13 @@ def not_held(case) -> Iterator[Finding]:
 
 def _seen_in(call):
     """The 16-bit dtype in which a layer gets its input, or ""."""
-    arrived = call.arrived[0][1] if call.arrived else ""
-    if arrived in NARROW:
-        return arrived
-    dtype = call.layer.compute_dtype
-    return dtype if "float" in arrived and dtype in NARROW else ""
+    input_dtype = call.inputs[0][1] if call.inputs else ""
+    if input_dtype in NARROW:
+        return input_dtype
+    compute_dtype = call.layer.compute_dtype
+    if "float" in input_dtype and compute_dtype in NARROW:
+        return compute_dtype
+    return ""
 
 
 def _mask(layer, dtype):
@@ -111,18 +122,14 @@ def _boundaries(layer, dtype):
 
 
 def _statistics(layer, dtype):
-    mean, variance = (
-        getattr(layer, f"adapt_{name}", None) for name in ("mean", "variance")
-    )
-    if mean is None:
-        mean, variance = layer.input_mean, layer.input_variance
-    if mean is None:
+    if getattr(layer, "adapt_mean", None) is not None:
+        mean = _as_line(layer.adapt_mean)
+        variance = _as_line(layer.adapt_variance)
+    elif layer.input_mean is not None:
+        mean = _as_line(layer.input_mean)
+        variance = _as_line(layer.input_variance)
+    else:
         return ""
-    # As one line of numbers, whatever the axis.
-    mean, variance = (
-        np.ravel(np.asarray(keras.ops.convert_to_numpy(each), "float64"))
-        for each in (mean, variance)
-    )
     deviation = np.sqrt(variance)
     largest = np.maximum(np.abs(mean) + 3 * deviation, variance)
     if largest.max() > LARGEST[dtype]:
@@ -140,4 +147,9 @@ def _statistics(layer, dtype):
     )
 
 
-RULES = (out_of_range, not_held)
+def _as_line(values):
+    """As one line of numbers, whatever the axis."""
+    return np.ravel(np.asarray(keras.ops.convert_to_numpy(values), "float64"))
+
+
+RULES = (number_out_of_range, setting_not_representable)

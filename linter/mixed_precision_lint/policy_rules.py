@@ -5,26 +5,27 @@ from collections.abc import Iterator
 import keras
 import numpy as np
 
-from mixed_precision_lint.case import names
 from mixed_precision_lint.finding import NARROW, Finding
+from mixed_precision_lint.inspected import Inspected, names
 
 
-def missing(case) -> Iterator[Finding]:
+def unscaled_float16(inspected: Inspected) -> Iterator[Finding]:
     """MP002: gradients flow through float16, and nothing scales the loss of an optimizer.
 
     `compile` wraps the optimizer exactly if its `auto_scale_loss` is on and the model's
     own policy is named "mixed_float16"; layers with a policy of their own do not count,
     nor an optimizer that the model's own code holds.
     """
-    through, trains = [], False
-    for place in case.places:
+    through = []
+    trains = False
+    for place in inspected.places:
         # Before the first trainable weights no gradient is computed; an unbuilt layer
         # has none yet.
         trains = trains or bool(place.layer.trainable_weights)
         if (trains or not place.layer.built) and place.layer.compute_dtype == "float16":
             through.append(place.path)
-    for stepper in case.steppers if through else ():
-        if case.scales(stepper):
+    for stepper in inspected.steppers:
+        if not through or inspected.scales(stepper):
             continue
         whose = f" that {stepper.name} takes" if stepper.name else ""
         message = (
@@ -38,12 +39,12 @@ def missing(case) -> Iterator[Finding]:
                 f"{stepper.name} = keras.optimizers.LossScaleOptimizer(...)  # and in the tape: "
                 f"scaled = {stepper.name}.scale_loss(loss)"
             )
-        yield Finding("MP002", severity, case.model.name, message, fix)
+        yield Finding("MP002", severity, inspected.model.name, message, fix)
 
 
-def wrapped_twice(case) -> Iterator[Finding]:
+def scaler_wrapped_twice(inspected: Inspected) -> Iterator[Finding]:
     """MP014: a `LossScaleOptimizer` in another one."""
-    for stepper in case.steppers:
+    for stepper in inspected.steppers:
         if len(stepper.scalers) > 1:
             name = stepper.name or "The optimizer"
             message = (
@@ -51,15 +52,17 @@ def wrapped_twice(case) -> Iterator[Finding]:
                 "gradients are unscaled twice, so an update is 1/32,768 of the right one at first."
             )
             fix = "keras.optimizers.LossScaleOptimizer(optimizer)  # once"
-            yield Finding("MP014", "error", case.model.name, message, fix)
+            yield Finding("MP014", "error", inspected.model.name, message, fix)
 
 
-def no_master_weights(case) -> Iterator[Finding]:
+def weights_in_16_bits(inspected: Inspected) -> Iterator[Finding]:
     """MP008: weights kept in 16 bits, in which an update rule may do nothing, or harm."""
     for dtype, step in (("float16", "2048th"), ("bfloat16", "256th")):
-        narrow = [p for p in case.places if p.layer.variable_dtype == dtype]
         narrow = [
-            p.path for p in narrow if p.layer.trainable_weights or not p.layer.built
+            path
+            for path, layer in inspected.places
+            if layer.variable_dtype == dtype
+            and (layer.trainable_weights or not layer.built)
         ]
         if narrow:
             severity = "warning"
@@ -67,7 +70,7 @@ def no_master_weights(case) -> Iterator[Finding]:
                 f"The weights themselves are kept in {dtype} ({names(narrow)}), so "
                 f"an update below about a {step} of a weight is rounded away."
             )
-            for stepper in case.steppers:
+            for stepper in inspected.steppers:
                 if stepper.chain and (fault := update_fault(stepper.chain[-1], dtype)):
                     severity = "error"
                     message = (
@@ -75,14 +78,14 @@ def no_master_weights(case) -> Iterator[Finding]:
                         f"{fault}."
                     )
             fix = f'keras.config.set_dtype_policy("mixed_{dtype}")  # or dtype="mixed_{dtype}"'
-            yield Finding("MP008", severity, case.model.name, message, fix)
+            yield Finding("MP008", severity, inspected.model.name, message, fix)
 
 
 GRADIENT = 1e-3
 FAR = 4  # times as far as in float32: no rounding
 
 
-def update_fault(optimizer, dtype: str) -> str:
+def update_fault(optimizer: keras.Optimizer, dtype: str) -> str:
     """What an optimizer's update rule does wrong to weights of a dtype, or "".
 
     A copy takes two steps with weights of zero, where no update is too small, with small
@@ -93,7 +96,8 @@ def update_fault(optimizer, dtype: str) -> str:
     """
     try:
         usual = _two_steps(optimizer, "float32", GRADIENT)
-        narrow, large = (_two_steps(optimizer, dtype, size) for size in (GRADIENT, 1.0))
+        narrow = _two_steps(optimizer, dtype, GRADIENT)
+        large = _two_steps(optimizer, dtype, 1.0)
     except Exception:  # whatever an optimizer that cannot be copied raises
         return ""
     kind = type(optimizer).__name__
@@ -112,32 +116,29 @@ def update_fault(optimizer, dtype: str) -> str:
 def _two_steps(optimizer, dtype, gradient):
     """How far a copy of an optimizer moves a vector and a matrix, two numbers."""
     copy = type(optimizer).from_config(optimizer.get_config())
-    weights = [
-        keras.Variable(np.zeros(shape), dtype=dtype, name=f"weight{len(shape)}")
-        for shape in ((2,), (2, 2))
-    ]
+    vector = keras.Variable(np.zeros(2), dtype=dtype, name="vector")
+    matrix = keras.Variable(np.zeros((2, 2)), dtype=dtype, name="matrix")
+    weights = [vector, matrix]
+    gradients = [keras.ops.full(w.shape, gradient, dtype=dtype) for w in weights]
     copy.build(weights)
     for _ in range(2):
-        copy.apply(
-            [keras.ops.full(w.shape, gradient, dtype=dtype) for w in weights], weights
-        )
-    return np.array(
-        [
-            np.abs(keras.ops.convert_to_numpy(keras.ops.cast(w, "float32"))).max()
-            for w in weights
-        ]
-    )
+        copy.apply(gradients, weights)
+    ways = []
+    for weight in weights:
+        values = keras.ops.convert_to_numpy(keras.ops.cast(weight, "float32"))
+        ways.append(np.abs(values).max())
+    return np.array(ways)
 
 
-def asks_global_policy(case) -> Iterator[Finding]:
+def asks_global_policy(inspected: Inspected) -> Iterator[Finding]:
     """MP031: a layer's `call` asks for the global policy."""
-    for call in case.calls:
-        if call.asks:
+    for call in inspected.calls:
+        if call.asks_policy:
             message = (
                 "Its call asks for the global policy, which may be another one by then: it belongs "
                 "to one thread, and clear_session() drops it."
             )
-            path = case.path_of(call.layer)
+            path = inspected.path_of(call.layer)
             yield Finding(
                 "MP031",
                 "warning",
@@ -147,22 +148,24 @@ def asks_global_policy(case) -> Iterator[Finding]:
             )
 
 
-def slow_here(case) -> Iterator[Finding]:
+def slow_dtype(inspected: Inspected) -> Iterator[Finding]:
     """MP012: the machine computes slower, or no faster, in the dtype of these layers.
 
     Whoever calls `examine` says what the machine is.
     """
-    for dtype in NARROW if case.machine else ():
-        paths = [place.path for place in case.computing_in(dtype)]
-        if paths and (reason := case.machine(case.model, dtype)):
+    if inspected.machine is None:
+        return
+    for dtype in NARROW:
+        paths = [place.path for place in inspected.computing_in(dtype)]
+        if paths and (reason := inspected.machine(inspected.model, dtype)):
             message = f"{names(paths)}: {dtype} gains no time here, as {reason.why}"
-            yield Finding("MP012", "warning", case.model.name, message, reason.fix)
+            yield Finding("MP012", "warning", inspected.model.name, message, reason.fix)
 
 
 RULES = (
-    missing,
-    wrapped_twice,
-    no_master_weights,
+    unscaled_float16,
+    scaler_wrapped_twice,
+    weights_in_16_bits,
     asks_global_policy,
-    slow_here,
+    slow_dtype,
 )

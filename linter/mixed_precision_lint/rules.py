@@ -4,6 +4,7 @@ import contextlib
 import inspect
 from collections.abc import Collection, Iterable
 from dataclasses import replace
+from typing import Any
 
 import keras
 
@@ -15,8 +16,9 @@ from mixed_precision_lint import (
     source_rules,
     sum_rules,
 )
-from mixed_precision_lint.case import Case, Machine, names
 from mixed_precision_lint.finding import Finding, in_order
+from mixed_precision_lint.inspected import Inspected, Machine, names
+from mixed_precision_lint.instrumented_loop import Build
 from mixed_precision_lint.loop_rules import findings
 from mixed_precision_lint.source import ignored
 from mixed_precision_lint.watched import Watched
@@ -32,8 +34,8 @@ RULES = (
 
 
 def examine(
-    model,
-    optimizer=None,
+    model: keras.Model,
+    optimizer: keras.Optimizer | str | None = None,
     ignore: Collection[str] = (),
     machine: Machine | None = None,
 ) -> list[Finding]:
@@ -44,7 +46,7 @@ def examine(
     else the one compiled with), `ignore` has codes of which you do not want to hear,
     as a comment `# lint: ignore MP009` in the class of a layer of yours has for this
     layer. `machine(model, dtype)` says whether a dtype is slow where the model is going
-    to run, as a `case.Reason`; without it MP012 is silent. Errors come first, then
+    to run, as a `inspected.Reason`; without it MP012 is silent. Errors come first, then
     warnings, then advice; in these by layer and code. Raises ValueError if `model` is
     no Keras model, or Keras knows no optimizer of that name.
 
@@ -61,24 +63,21 @@ def examine(
         raise ValueError(
             f"A {type(model).__name__} was given: give examine a keras.Model."
         )
-    case = Case(model, keras.optimizers.get(optimizer), machine)
-    results = (finding for rule in RULES for finding in rule(case))
-    off = switched_off(case)
-    return in_order(
-        together(
-            finding
-            for finding in results
-            if finding.code not in ignore
-            and finding.code not in off.get(finding.layer, ())
-        )
-    )
+    inspected = Inspected(model, keras.optimizers.get(optimizer), machine)
+    off = switched_off(inspected)
+    results = []
+    for rule in RULES:
+        for finding in rule(inspected):
+            if finding.code not in {*ignore, *off.get(finding.layer, ())}:
+                results.append(finding)
+    return in_order(together(results))
 
 
-def switched_off(case) -> dict[str, set]:
+def switched_off(inspected: Inspected) -> dict[str, set[str]]:
     """{path of a layer that is not Keras's: the codes that its class switches off}."""
     off = {}
-    for layer in case.own_layers:
-        codes: set = set()
+    for layer in inspected.own_layers:
+        codes: set[str] = set()
         for kind in type(layer).__mro__:
             # there may be no source
             with contextlib.suppress(OSError, TypeError):
@@ -87,7 +86,7 @@ def switched_off(case) -> dict[str, set]:
                 ):
                     codes |= ignored(inspect.getsource(kind))
         if codes:
-            off[case.path_of(layer)] = codes
+            off[inspected.path_of(layer)] = codes
     return off
 
 
@@ -106,18 +105,16 @@ def together(findings: Iterable[Finding]) -> list[Finding]:
     for each in dict.fromkeys(findings):
         first = replace(each, layer="") if each.code in REPEATED else each
         layers.setdefault(first, []).append(each.layer)
-    return [
-        replace(
-            first,
-            layer=paths[0],
-            message=first.message
-            + (f" The same holds of {names(paths[1:])}." if paths[1:] else ""),
-        )
-        for first, paths in layers.items()
-    ]
+    merged = []
+    for first, paths in layers.items():
+        message = first.message
+        if len(paths) > 1:
+            message += f" The same holds of {names(paths[1:])}."
+        merged.append(replace(first, layer=paths[0], message=message))
+    return merged
 
 
-def probe(build, x, y, ignore: Collection[str] = ()) -> list[Finding]:
+def probe(build: Build, x: Any, y: Any, ignore: Collection[str] = ()) -> list[Finding]:
     """Finds what a training loop does wrong in 16 bits: [] for a right one; it takes
     some steps.
 

@@ -10,15 +10,16 @@ import signal
 import sys
 import tokenize
 import traceback
+import types
 import warnings
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from mixed_precision_lint import isolated
 from mixed_precision_lint.finding import Finding
-from mixed_precision_lint.held import extreme
-from mixed_precision_lint.source import floats, ignored, words
-from mixed_precision_lint.source_rules import unscaled
+from mixed_precision_lint.representable import extreme
+from mixed_precision_lint.source import floats, ignored, is_class, words
+from mixed_precision_lint.source_rules import unscaled_train_step
 
 AGAIN = 5  # seconds after which a script that caught its interrupt gets the next one
 
@@ -26,9 +27,9 @@ AGAIN = 5  # seconds after which a script that caught its interrupt gets the nex
 def read(path: Path) -> Iterator[Finding]:
     """What the source of a script tells, by the rules that need no model.
 
-    Nothing is executed. Classes at the top level are looked at; a comment `# lint:
-    ignore MP009` in one switches a rule off for it. Raises
-    SyntaxError or ValueError for what is no Python.
+    Nothing is executed. Classes are looked at wherever they stand; a comment `# lint:
+    ignore MP009` in one switches a rule off for it. Raises SyntaxError or ValueError
+    for what is no Python.
 
     Example: `list(read(Path("train.py")))`.
     """
@@ -37,28 +38,44 @@ def read(path: Path) -> Iterator[Finding]:
         warnings.simplefilter("ignore", SyntaxWarning)
         module = compile(data, path, "exec")
         tree = ast.parse(data)
-    classes = {n.name: n for n in tree.body if isinstance(n, ast.ClassDef)}
     with tokenize.open(path) as file:
         lines = file.read().split("\n")  # as Python counts them
-    if "mixed_float16" in words(module):
-        for code in module.co_consts:
-            members = getattr(code, "co_names", ())
-            if "__qualname__" in members:  # of a class, not of a function
-                node = classes.get(code.co_name)
-                own = lines[node.lineno - 1 : node.end_lineno] if node else []
-                off = ignored("\n".join(own))
-                for finding in _of_class(code, members):
-                    if finding.code not in off:
-                        line = node.lineno if node else code.co_firstlineno
-                        yield dataclasses.replace(finding, line=line)
+    codes = list(_codes(module))
+    if not any("mixed_float16" in words(code) for code in (module, *codes)):
+        return
+    nodes = {
+        _first_line(node): node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+    }
+    for code in filter(is_class, codes):
+        node = nodes[code.co_firstlineno]
+        off = ignored("\n".join(lines[node.lineno - 1 : node.end_lineno]))
+        for finding in _of_class(code):
+            if finding.code not in off:
+                yield dataclasses.replace(finding, line=node.lineno)
 
 
-def _of_class(code, members):
+def _first_line(node):
+    """Of a class, where Python takes it to begin: at its first decorator."""
+    return min([node.lineno, *(each.lineno for each in node.decorator_list)])
+
+
+def _codes(code):
+    """Yield the pieces of code within some code, in the order of the source."""
+    for part in code.co_consts:
+        if isinstance(part, types.CodeType):
+            yield part
+            yield from _codes(part)
+
+
+def _of_class(code):
+    name = code.co_qualname.replace("<locals>.", "")
     used = words(code)
-    if "train_step" in members:
-        yield from unscaled(code.co_name, {"train_step": used})
-    if "call" in members:
-        yield from extreme(code.co_name, floats(used, {}))
+    if "train_step" in code.co_names:
+        yield from unscaled_train_step(name, {"train_step": used})
+    if "call" in code.co_names:
+        yield from extreme(name, floats(used, {}))
 
 
 def run(
@@ -117,9 +134,9 @@ def _interrupt_after(seconds):
 
 def _outermost():
     """The Keras models in this process whose layers are not all in another one."""
-    kind, sequential = (
-        getattr(sys.modules.get("keras"), name, ()) for name in ("Model", "Sequential")
-    )
+    keras = sys.modules.get("keras")  # whatever the script takes for it
+    kind = getattr(keras, "Model", ())
+    sequential = getattr(keras, "Sequential", ())
     by_layers: dict = {}
     for model in gc.get_objects():
         # without a name, its class forgot `super().__init__()`

@@ -12,9 +12,12 @@ import re
 import textwrap
 import tokenize
 import types
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mixed_precision_lint.finding import WIDE
+
+if TYPE_CHECKING:
+    import keras
 
 # Methods that compute something else than the layer's output, and those that describe a
 # layer. The numbers in `build` are those of initializers.
@@ -26,7 +29,10 @@ ELSEWHERE = (
 COUNTING = ("range", "arange", "linspace", "logspace", "geomspace", "cumsum", "cumprod")
 
 
-COMMENT = re.compile(r"#\s*lint:\s*ignore\s+([\w ,]+)")
+# In brackets or after a colon, too, as other linters have it, and in small letters.
+COMMENT = re.compile(
+    r"#\s*lint\s*:\s*ignore\b[\s:=(\[]*((?:MP\d+[\s,]*)+)", re.IGNORECASE
+)
 
 
 def ignored(text: str) -> set[str]:
@@ -35,16 +41,17 @@ def ignored(text: str) -> set[str]:
     >>> sorted(ignored("x = y + 1e-9  # lint: ignore MP009, MP007"))
     ['MP007', 'MP009']
     """
-    comments = []
+    codes: set[str] = set()
     # of a piece of a file, whose end may be cut off
     with contextlib.suppress(tokenize.TokenError, IndentationError):
         for token in tokenize.generate_tokens(
             io.StringIO(textwrap.dedent(text)).readline
         ):
-            if token.type == tokenize.COMMENT:
-                comments.append(token.string)
-    texts = COMMENT.findall("\n".join(comments))
-    return {code for codes in texts for code in re.findall(r"MP\d+", codes)}
+            if token.type == tokenize.COMMENT and (
+                match := COMMENT.search(token.string)
+            ):
+                codes.update(re.findall(r"MP\d+", match[1].upper()))
+    return codes
 
 
 class Written(NamedTuple):
@@ -55,9 +62,9 @@ class Written(NamedTuple):
     counts: bool  # whether it makes whole numbers in a row, or is given some
 
 
-def methods(layer) -> dict:
+def methods(layer: "keras.Layer") -> dict[str, types.FunctionType]:
     """{name: function} of the methods that a layer does not have from Keras."""
-    functions: dict = {}
+    functions: dict[str, types.FunctionType] = {}
     for cls in type(layer).__mro__:
         if not cls.__module__.startswith(("keras.", "tensorflow.", "builtins")):
             for name, function in vars(cls).items():
@@ -68,25 +75,26 @@ def methods(layer) -> dict:
     return functions
 
 
-def computing(layer) -> list:
+def computing(layer: "keras.Layer") -> list[types.FunctionType]:
     """Those of `methods` that may take part in computing the layer's output."""
     return [f for name, f in methods(layer).items() if name not in ELSEWHERE]
 
 
-def wide_calls(layer) -> list[Written]:
+def wide_calls(layer: "keras.Layer") -> list[Written]:
     """The calls in a layer's source that spell out a wide dtype: "float32", tf.float32.
 
     None of a method that was typed into a Python prompt. Calls of classes are left out:
     `Dense(10, dtype="float32")` gives a layer its policy.
     """
-    calls = []
-    for call in (call for function in computing(layer) for call in _calls(function)):
-        for argument in (*call.args, *(word.value for word in call.keywords)):
-            dtype = getattr(argument, "attr", getattr(argument, "value", None))
-            if dtype in WIDE and not _name(call)[:1].isupper():
-                counts = any(_name(inner) in COUNTING for inner in _inside(call))
-                calls.append(Written(_name(call), dtype, counts))
-    return calls
+    written = []
+    for function in computing(layer):
+        for call in _calls(function):
+            for argument in (*call.args, *(word.value for word in call.keywords)):
+                dtype = getattr(argument, "attr", getattr(argument, "value", None))
+                if dtype in WIDE and not _name(call)[:1].isupper():
+                    counts = any(_name(inner) in COUNTING for inner in _inside(call))
+                    written.append(Written(_name(call), dtype, counts))
+    return written
 
 
 def _calls(function):
@@ -104,23 +112,30 @@ def _name(call):
     return getattr(call.func, "attr", getattr(call.func, "id", ""))
 
 
-def words(code: types.CodeType) -> set:
-    """The constants and the names in some code and in that within it.
+def is_class(code: types.CodeType) -> bool:
+    """Whether some code is the body of a class."""
+    return "__qualname__" in code.co_names
+
+
+def words(code: types.CodeType) -> set[str | float]:
+    """The constants and the names in some code and in that within it, but for classes.
 
     They need no source.
 
         >>> sorted(words((lambda x: x.shape + [0.5]).__code__), key=str)
         [0.5, 'shape']
     """
-    constants: set = set()
-    codes = [code]
-    for each in codes:  # it grows
-        constants.update(each.co_names, each.co_consts)
-        codes += [part for part in each.co_consts if isinstance(part, types.CodeType)]
-    return {word for word in constants if isinstance(word, str | float)}
+    used: set[str | float] = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            if not is_class(constant):
+                used |= words(constant)
+        elif isinstance(constant, (str, float)):
+            used.add(constant)
+    return used
 
 
-def numbers(layer) -> dict[str, float]:
+def numbers(layer: "keras.Layer") -> dict[str, float]:
     """{text: value} of the floats with which a layer of yours computes.
 
     They are spelled out, or have a name: "1e-08", "EPSILON = 1e-08", "self.epsilon =
@@ -135,7 +150,9 @@ def numbers(layer) -> dict[str, float]:
     }
 
 
-def floats(used: set, owners: dict[str, dict]) -> dict[str, float]:
+def floats(
+    used: set[str | float], owners: dict[str, dict[str, Any]]
+) -> dict[str, float]:
     """{text: value} of the floats among words, and of those that they name.
 
     `owners`: {"self.": {name: value}}. Who names float32 is taken to do so because of
@@ -148,7 +165,7 @@ def floats(used: set, owners: dict[str, dict]) -> dict[str, float]:
         return {}
     values = {f"{word}": word for word in used if isinstance(word, float)}
     for owner, names in owners.items():
-        for word in used & names.keys():
-            if isinstance(names[word], float):
-                values[f"{owner}{word} = {names[word]:g}"] = names[word]
+        for name, value in names.items():
+            if name in used and isinstance(value, float):
+                values[f"{owner}{name} = {value:g}"] = value
     return values

@@ -7,15 +7,19 @@ still be computed in the wider dtype.
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from mixed_precision_lint.finding import NARROW, WHOLE, WIDE, Finding
 from mixed_precision_lint.source import methods, wide_calls, words
 
+if TYPE_CHECKING:
+    from mixed_precision_lint.inspected import Inspected
 
-def silent_promotion(case) -> Iterator[Finding]:
+
+def output_wider_than_policy(inspected: "Inspected") -> Iterator[Finding]:
     """MP007: the output is wider than the layer's compute dtype."""
-    for layer in case.own_layers:
-        if not _widens(case, layer):
+    for layer in inspected.own_layers:
+        if not _widens(inspected, layer):
             continue
         compute = layer.compute_dtype
         calls = wide_calls(layer)
@@ -36,8 +40,10 @@ def silent_promotion(case) -> Iterator[Finding]:
                     f"makes of {name} in float32 or int32"
                 )
         else:
-            wide = next(dtype for dtype in case.put_out[id(layer)] if dtype in WIDE)
-            from_numpy = any(c.from_numpy for c in case.calls if c.layer is layer)
+            wide = next(
+                dtype for dtype in inspected.output_dtypes[id(layer)] if dtype in WIDE
+            )
+            from_numpy = any(c.from_numpy for c in inspected.calls if c.layer is layer)
             message = (
                 f"Its policy says {compute}, and it puts out {wide}: something in it is "
                 "wider and widens the rest"
@@ -45,20 +51,20 @@ def silent_promotion(case) -> Iterator[Finding]:
             fix = "keras.ops.cast(part, self.compute_dtype)  # the wide part, before it meets x"
             if from_numpy:
                 fix = "float(number)  # of Python's in place of NumPy's, such as np.sqrt gives"
-        yield Finding("MP007", "warning", case.path_of(layer), f"{message}.", fix)
+        yield Finding("MP007", "warning", inspected.path_of(layer), f"{message}.", fix)
 
 
-def loss_not_scaled(case) -> Iterator[Finding]:
+def loss_left_unscaled(inspected: "Inspected") -> Iterator[Finding]:
     """MP015: a train_step of your own leaves the loss unscaled, and an optimizer unscales."""
-    used = {name: words(f.__code__) for name, f in methods(case.model).items()}
-    for stepper in case.steppers:
-        if case.scales(stepper):
+    used = {name: words(f.__code__) for name, f in methods(inspected.model).items()}
+    for stepper in inspected.steppers:
+        if inspected.scales(stepper):
             name = stepper.name or "self.optimizer"
-            yield from unscaled(case.model.name, used, name)
+            yield from unscaled_train_step(inspected.model.name, used, name)
 
 
-def unscaled(
-    model: str, used: dict[str, set], optimizer: str = "self.optimizer"
+def unscaled_train_step(
+    model: str, used: dict[str, set[str | float]], optimizer: str = "self.optimizer"
 ) -> Iterator[Finding]:
     """MP015 for the words that a model's methods use, {name: words}."""
     if "gradient" not in used.get("train_step", ()):
@@ -73,22 +79,24 @@ def unscaled(
     yield Finding("MP015", "error", model, message, fix)
 
 
-def _widens(case, layer):
+def _widens(inspected, layer):
     """Whether a 16-bit layer puts out a wider dtype, as measured.
 
     Widening is right at the end of a model, and it is the business of a float32 layer
     inside.
     """
-    outputs = getattr(case.model, "outputs", None) or ()
-    at_the_end = layer is case.model or any(
+    outputs = getattr(inspected.model, "outputs", None) or ()
+    at_the_end = layer is inspected.model or any(
         t._keras_history.operation is layer for t in outputs
     )
     if at_the_end or layer.compute_dtype not in NARROW:
         return False
-    held = layer._flatten_layers(include_self=False)
-    if any(la.compute_dtype not in NARROW or la in case.own_layers for la in held):
+    inner = layer._flatten_layers(include_self=False)
+    if any(
+        la.compute_dtype not in NARROW or la in inspected.own_layers for la in inner
+    ):
         return False
-    return any(dtype in WIDE for dtype in case.put_out.get(id(layer), ()))
+    return any(dtype in WIDE for dtype in inspected.output_dtypes.get(id(layer), ()))
 
 
-RULES = (silent_promotion, loss_not_scaled)
+RULES = (output_wider_than_policy, loss_left_unscaled)

@@ -1,6 +1,7 @@
 """The optimizers that step a model: the compiled one, or those that its code holds."""
 
 import contextlib
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import keras
@@ -15,20 +16,23 @@ class Stepper(NamedTuple):
     """An optimizer, and what the code calls it."""
 
     name: str  # "self.d_optimizer"; "" for the one that `compile` keeps
-    optimizer: Any
+    optimizer: keras.Optimizer | None
 
     @property
-    def chain(self) -> list:
+    def chain(self) -> list[keras.Optimizer]:
         """The optimizer and those that it wraps, the outermost first."""
-        chain = [self.optimizer] if self.optimizer is not None else []
-        for outer in chain:  # it grows
-            held = vars(outer).values()
-            inner = [each for each in held if isinstance(each, keras.Optimizer)]
-            chain += [each for each in inner if each not in chain]
+        chain: list[keras.Optimizer] = []
+        pending = [] if self.optimizer is None else [self.optimizer]
+        while pending:
+            optimizer = pending.pop(0)
+            if optimizer not in chain:
+                chain.append(optimizer)
+                parts = vars(optimizer).values()
+                pending += [each for each in parts if isinstance(each, keras.Optimizer)]
         return chain
 
     @property
-    def scalers(self) -> list:
+    def scalers(self) -> list[keras.optimizers.LossScaleOptimizer]:
         """Those of them that scale the loss, and divide by the scale."""
         wrapper = keras.optimizers.LossScaleOptimizer
         return [each for each in self.chain if isinstance(each, wrapper)]
@@ -40,7 +44,11 @@ class Stepper(NamedTuple):
         return bool(self.scalers) or any(factors)
 
 
-def steppers(model, compiled, owners) -> list[Stepper]:
+def steppers(
+    model: keras.Model,
+    compiled: keras.Optimizer | None,
+    owners: Iterable[keras.Layer],
+) -> list[Stepper]:
     """The optimizers that a training of a model steps.
 
     `compiled` is the one that `compile` keeps or is going to keep, or None; `owners` are
@@ -49,22 +57,23 @@ def steppers(model, compiled, owners) -> list[Stepper]:
     """
     every = []
     for owner in owners:
-        used: set = set()
-        held: dict[str, Any] = {}
+        used: set[str | float] = set()
+        outside: dict[str, Any] = {}  # of the class
         for name, function in methods(owner).items():
             if name not in KEPT:
                 used |= words(function.__code__)
                 closure = _closure(function)
-                held |= function.__globals__ | closure
+                outside |= function.__globals__ | closure
                 used |= set(closure)
         attributes = {k: v for k, v in vars(owner).items() if k != "optimizer"}
-        for prefix, values in (("", held), ("self.", attributes)):
-            for name in used & values.keys():
-                every += [
-                    Stepper(code, each)
-                    for code, each in _named(prefix + name, values[name])
-                    if isinstance(each, keras.Optimizer)
-                ]
+        for prefix, values in (("", outside), ("self.", attributes)):
+            for name, value in values.items():
+                if name in used:
+                    every += [
+                        Stepper(code, each)
+                        for code, each in _named(prefix + name, value)
+                        if isinstance(each, keras.Optimizer)
+                    ]
     own = methods(model).get("train_step")
     if every and own and "optimizer" not in words(own.__code__):
         return every

@@ -11,6 +11,7 @@ import keras
 
 from mixed_precision_lint.calls import constant_value
 from mixed_precision_lint.finding import NARROW, WHOLE, Finding
+from mixed_precision_lint.inspected import Inspected
 
 # TensorFlow's names of operations that add one value after another
 ONE_BY_ONE = (
@@ -42,23 +43,23 @@ NOT_NEGATIVE = (
 POOLED = 256
 
 
-def overflows_inside(case) -> Iterator[Finding]:
+def overflows_inside(inspected: Inspected) -> Iterator[Finding]:
     """MP029: squares, exponentials or large sums in float16, inside a layer."""
-    for call in case.calls:
+    for call in inspected.calls:
         problem = next(filter(None, map(_overflow, call.operations)), "")
         if problem:
             yield Finding(
                 "MP029",
                 "warning",
-                case.path_of(call.layer),
+                inspected.path_of(call.layer),
                 problem,
-                case.repair(call.layer, WIDER, "float16"),
+                inspected.repair(call.layer, WIDER, "float16"),
             )
 
 
-def added_one_by_one(case) -> Iterator[Finding]:
+def sum_one_by_one(inspected: Inspected) -> Iterator[Finding]:
     """MP033: a sum whose terms are added one after another in 16 bits."""
-    for call in case.calls:
+    for call in inspected.calls:
         for operation in call.operations:
             dtype = _dtype(operation)
             if operation.type in ONE_BY_ONE and dtype in NARROW:
@@ -68,47 +69,44 @@ def added_one_by_one(case) -> Iterator[Finding]:
                     f"{operation.type} adds what meets in one place one after another in {dtype}: "
                     f"a sum of ones stops at {WHOLE[dtype]:,} on a CPU."
                 )
-                path = case.path_of(call.layer)
-                fix = case.repair(call.layer, WIDER, dtype)
+                path = inspected.path_of(call.layer)
+                fix = inspected.repair(call.layer, WIDER, dtype)
                 yield Finding("MP033", "warning", path, message, fix)
                 break
 
 
-def counted_in_16_bits(case) -> Iterator[Finding]:
+def metric_in_16_bits(inspected: Inspected) -> Iterator[Finding]:
     """MP033: a metric that keeps its sum in 16 bits."""
     # Those of `compile` are told apart only after a first step, which nobody has taken.
-    compiled = getattr(case.model, "_compile_metrics", None)
+    compiled = getattr(inspected.model, "_compile_metrics", None)
     metrics = [
         *keras.tree.flatten(getattr(compiled, "_user_metrics", None)),
         *keras.tree.flatten(getattr(compiled, "_user_weighted_metrics", None)),
-        *case.model._metrics,
+        *inspected.model._metrics,
     ]
     for metric in metrics:
-        for variable in metric.variables if isinstance(metric, keras.Metric) else ():
+        if not isinstance(metric, keras.Metric):  # as "mae" is, or a function
+            continue
+        for variable in metric.variables:
             dtype = keras.utils.standardize_dtype(variable.dtype)
-            if dtype in NARROW:
-                of_keras = type(metric).__module__.startswith("keras.")
-                message = (
-                    f"The metric keeps {variable.name} in {dtype}: counted one by one, it stops at "
-                    f"{WHOLE[dtype]:,}."
-                )
-                fix = 'self.add_variable((), "zeros", dtype="float32")  # in the metric'
-                if of_keras:
-                    fix = f'keras.metrics.{type(metric).__name__}(..., dtype="float32")'
-                yield Finding("MP033", "warning", metric.name, message, fix)
-                break
+            if dtype not in NARROW:
+                continue
+            message = (
+                f"The metric keeps {variable.name} in {dtype}: counted one by one, it stops at "
+                f"{WHOLE[dtype]:,}."
+            )
+            fix = 'self.add_variable((), "zeros", dtype="float32")  # in the metric'
+            if type(metric).__module__.startswith("keras."):
+                fix = f'keras.metrics.{type(metric).__name__}(..., dtype="float32")'
+            yield Finding("MP033", "warning", metric.name, message, fix)
+            break
 
 
 def _overflow(operation):
     """What may overflow in an operation, as a sentence, or ""."""
     source = _behind(operation.inputs[0]) if len(operation.inputs) else None
     # Where it is added up in float32, the squares are infinite before.
-    if (
-        operation.type in SUMS
-        and _squares(source)
-        and _dtype(source) == "float16"
-        and _behind(source.inputs[0]).type not in BOUNDS
-    ):
+    if operation.type in SUMS and _float16_squares(source):
         return "Squares are taken in float16, where that of a value from 256 on is infinite."
     if _dtype(operation) != "float16":
         return ""
@@ -150,12 +148,14 @@ def _behind(tensor):
     return operation
 
 
-def _squares(operation):
-    if operation is None:
+def _float16_squares(operation):
+    """Whether an operation squares in float16 what may be large."""
+    if operation is None or _dtype(operation) != "float16":
         return False
+    squares = operation.type in SQUARES
     if operation.type == "Mul":
-        return operation.inputs[0] is operation.inputs[1]
-    return operation.type in SQUARES
+        squares = operation.inputs[0] is operation.inputs[1]
+    return squares and _behind(operation.inputs[0]).type not in BOUNDS
 
 
 def _at_most(operation) -> float:
@@ -196,4 +196,4 @@ def _constant(tensor):
     return float(value.item()) if value is not None and value.size == 1 else None
 
 
-RULES = (overflows_inside, added_one_by_one, counted_in_16_bits)
+RULES = (overflows_inside, sum_one_by_one, metric_in_16_bits)

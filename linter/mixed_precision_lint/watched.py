@@ -4,15 +4,18 @@ infinity.
 
 import contextlib
 import math
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.linalg import norm
 
-from mixed_precision_lint.bias_rules import stops
+from mixed_precision_lint.bias_rules import bias_sums_stop
 from mixed_precision_lint.finding import NARROW, WHOLE
-from mixed_precision_lint.loop import Loop, Shared
+from mixed_precision_lint.instrumented_loop import Build, InstrumentedLoop, Shared
+from mixed_precision_lint.instruments import StepReading
+from mixed_precision_lint.one_line import one_line
 
 APART = 16.0  # the factor between the two scales
 # sizes of gradients, beside the usual: no limit clips, any does
@@ -24,7 +27,7 @@ MOVES = "moves the weights, or what the optimizer keeps"
 EXACT = 2e-3  # factors that differ by a smaller share are the same
 
 
-def cosine(one, other) -> float:
+def cosine(one: np.ndarray, other: np.ndarray) -> float:
     """Of the angle between two vectors; 0 if one of them is zero."""
     return float(one @ other / (norm(one) * norm(other) or 1.0))
 
@@ -34,18 +37,21 @@ class Response:
     tape's own.
     """
 
-    def __init__(self, take, usual):
+    def __init__(self, take: Callable[[float], StepReading], usual: float):
         sizes = (SMALL, 2 * SMALL, LARGE)
         self.readings = {size: take(size * usual) for size in sizes}
         one = self.readings[SMALL]
         two = self.readings[2 * SMALL]
         # A decay of the weights, or the like, is in both and not in the difference.
-        self.got = two.got - one.got
-        self.left = two.left - one.left
-        grows = norm(self.got) > 0.2 * norm(one.got)
+        self.rule_gradients = two.rule_gradients - one.rule_gradients
+        self.tape_gradients = two.tape_gradients - one.tape_gradients
         # What small gradients are divided by; NaN where the update does not grow with
         # them.
-        self.divisor = norm(self.left) / norm(self.got) if grows else math.nan
+        self.divisor = math.nan
+        before = float(norm(self.tape_gradients))
+        after = float(norm(self.rule_gradients))
+        if before and after > 0.2 * norm(one.rule_gradients):
+            self.divisor = before / after
 
 
 class Watched:
@@ -54,18 +60,21 @@ class Watched:
     `length` is that of the first update beside float32's at the scale 1.
     """
 
-    other: Any = None  # the `Response` at another scale
+    response: Response  # at the scale of the natural step
+    smaller_response: Response | None = None  # at a smaller scale
     grows = True
     raised = ""
     harm = ""  # what a gradient does that is not finite
     reaction = 0.0  # the scale after it, over that before; the largest
     part = 0.0  # of the tape's gradients, that does not follow the scale of the loss
     # {bias: the part of its gradient that is missing beside float32's}
-    missing: dict[str, float] = {}
-    overflow = hidden = ("", "")  # see `Loop.not_finite`
+    missing: Mapping[str, float] = {}
+    # see `InstrumentedLoop.not_finite`
+    overflow = ("", "")
+    hidden = ("", "")
 
-    def __init__(self, build, x, y):
-        self.loop = loop = Loop(build, x, y)
+    def __init__(self, build: Build, x: Any, y: Any):
+        self.loop = loop = InstrumentedLoop(build, x, y)
         layers = loop.model._flatten_layers()
         self.float16 = any(
             la.compute_dtype == "float16" and la.trainable_weights for la in layers
@@ -75,28 +84,25 @@ class Watched:
         self.scale = loop.scale if loop.scalers else None
         try:
             with np.errstate(all="ignore"):
-                self._measure(partial(Loop, build, x, y, twin_of=loop))
+                self._measure(partial(InstrumentedLoop, build, x, y, twin_of=loop))
         except Shared:
             raise
         except (Exception, SystemExit) as error:  # whatever the loop raises
-            self.raised = type(error).__name__
-            with contextlib.suppress(Exception):  # an error of one's own may not tell
-                self.raised += f": {' '.join(str(error).split())[:120]}"
+            self.raised = f"{type(error).__name__}: {one_line(error)}".rstrip(": ")
 
     def _measure(self, make_twin):
         loop = self.loop
         self.first = self.natural = loop.cycle()  # at the loop's own scale
-        while self.scale and self.natural.spoiled and self.scale > 2.0**-60:
+        while self.scale and self.natural.spoiled_calls and self.scale > 2.0**-60:
             self.scale = min(self.scale / 4, loop.scale)
             self.natural = loop.cycle(scale=self.scale)
         if self.narrow:
-            with contextlib.suppress(
-                Exception
-            ):  # only its loop may know how to call it
+            # only its loop may know how to call it
+            with contextlib.suppress(Exception):
                 self.overflow, self.hidden = loop.not_finite()
-        if not (self.natural.moved and self.natural.calls and self.natural.updates):
+        if not self.natural.weights_moved or not self.natural.weights_finite:
             return
-        if not self.natural.finite:
+        if not self.natural.tape_calls or not self.natural.updates:
             return
         twin = make_twin()
         if self.bfloat16:
@@ -104,23 +110,30 @@ class Watched:
         if loop.fewer():
             self._settle_on_few()
             twin.batch = loop.batch
-        once, again, often = (twin.cycle(scale=scale) for scale in (1.0, 1.0, 256.0))
-        if np.array_equal(once.left, again.left):  # no other noise moves the gradients
-            self.part = norm(often.left - 256 * once.left) / (norm(often.left) or 1.0)
-        self.length = norm(self.natural.got) / (norm(once.got) or 1.0)
+        once = twin.cycle(scale=1.0)
+        again = twin.cycle(scale=1.0)
+        often = twin.cycle(scale=256.0)
+        # no other noise moves the gradients
+        if np.array_equal(once.tape_gradients, again.tape_gradients):
+            rest = often.tape_gradients - 256 * once.tape_gradients
+            self.part = float(norm(rest) / (norm(often.tape_gradients) or 1.0))
+        length = norm(once.rule_gradients) or 1.0
+        self.length = float(norm(self.natural.rule_gradients) / length)
         # As large as the tape's own, with the scale that they ought to have, and
         # nowhere zero.
-        self.usual = (
-            norm(once.left) * self.scale if self.scale else norm(self.natural.left)
-        )
-        self.usual = (self.usual or 1.0) / math.sqrt(len(once.left))
-        self.one = Response(self._settled, self.usual)
+        usual = norm(self.natural.tape_gradients)
+        if self.scale:
+            usual = norm(once.tape_gradients) * self.scale
+        self.usual = float(usual or 1.0) / math.sqrt(len(once.tape_gradients))
+        self.response = Response(self._settled, self.usual)
         if self.scale:
             smaller = partial(loop.cycle, scale=self.scale / APART)
-            self.less = smaller()
+            self.smaller_natural = smaller()
             settled = partial(smaller, steps=self.natural.steps)
-            self.other = Response(lambda size: settled(size=size), self.usual / APART)
-            self._grow()
+            self.smaller_response = Response(
+                lambda size: settled(size=size), self.usual / APART
+            )
+            self._grow(self.scale)
         if self.float16 or self.scale:
             self._overflow()
 
@@ -128,30 +141,35 @@ class Watched:
         """Biases whose gradients are shorter than in float32, where those of kernels are
         as they should be.
         """
-        scaled = self.scale or 1.0
-        lost, apart = {}, []
+        lost = {}
+        distances = []
         biases = self._long_biases()
-        pairs = map(self.loop.parts, (self.natural.left / scaled, right.left))
-        for weight, here, there in zip(self.loop.weights, *pairs, strict=True):
+        here = self.loop.parts(self.natural.tape_gradients / (self.scale or 1.0))
+        there = self.loop.parts(right.tape_gradients)
+        for weight, one, other in zip(self.loop.weights, here, there, strict=True):
+            length = norm(other) or 1.0
             if id(weight) in biases:
-                lost[weight.path] = 1 - norm(here) / (norm(there) or 1.0)
+                lost[weight.path] = float(1 - norm(one) / length)
             else:
-                apart.append(norm(here - there) / (norm(there) or 1.0))
-        if not apart or np.median(apart) > 0.03:  # something else differs, as Dropout
-            return {}
-        return {path: part for path, part in lost.items() if part > LOST}
+                distances.append(norm(one - other) / length)
+        # Else something differs that is no bias, as with Dropout.
+        if distances and np.median(distances) <= 0.03:
+            return {path: part for path, part in lost.items() if part > LOST}
+        return {}
 
     def _long_biases(self):
         """The ids of the biases whose gradients this device may stop adding up here."""
         ids = set()
         for layer in self.loop.model._flatten_layers():
-            shape = getattr(
-                getattr(layer, "_inbound_nodes", None) and layer.output, "shape", ()
-            )
+            if layer.compute_dtype != "bfloat16":
+                continue
+            shape = ()
+            if getattr(layer, "_inbound_nodes", None):  # else nothing tells it
+                shape = getattr(layer.output, "shape", ())
             positions = math.prod(n or 1 for n in shape[1:-1]) * self.samples
-            if layer.compute_dtype == "bfloat16" and positions >= WHOLE["bfloat16"]:
+            if positions >= WHOLE["bfloat16"]:
                 ids |= {id(w) for w in layer._trainable_variables if w.name == "bias"}
-        return ids if ids and stops() else set()
+        return ids if ids and bias_sums_stop() else set()
 
     @property
     def samples(self) -> int:
@@ -164,13 +182,17 @@ class Watched:
         the scale may have to be smaller; else stay with the whole batch.
         """
         eager = self.loop.model.run_eagerly
-        for scale in [self.scale / 4**n for n in range(3)] if self.scale else [None]:
+        scales: list[float | None] = [None]
+        if self.scale:
+            scales = [self.scale, self.scale / 4, self.scale / 16]
+        for scale in scales:
             try:
                 few = self.loop.cycle(scale=scale, steps=1)
             except Exception:  # the loop needs its batch
                 break
-            if few.moved and few.finite and not few.spoiled:
-                self.natural, self.scale = few, scale
+            if few.weights_moved and few.weights_finite and not few.spoiled_calls:
+                self.natural = few
+                self.scale = scale
                 return
         self.loop.whole(eager)
 
@@ -178,75 +200,86 @@ class Watched:
         """A reading at the scale of the natural step."""
         return self.loop.cycle(scale=self.scale, size=size, steps=self.natural.steps)
 
-    def _grow(self):
+    def _grow(self, scale):
         """Take the good step that is to double the scale."""
         loop = self.loop
         last = loop.scalers[0].dynamic_growth_steps - 1
         steps = self.natural.steps
-        loop.cycle(scale=self.scale, good=last, size=self.usual, steps=steps)
-        self.grows = loop.scale > 1.5 * self.scale
+        loop.cycle(scale=scale, good_steps=last, size=self.usual, steps=steps)
+        self.grows = loop.scale > 1.5 * scale
 
     def _overflow(self):
         """What infinities do to a loop after a good step."""
-        parts = self.loop.parts(self.one.readings[SMALL].left)
+        small = self.response.readings[SMALL]
+        parts = self.loop.parts(small.tape_gradients)
         reached = [n for n, part in enumerate(parts) if part.any()]
-        poisons = {
+        additions = {
             "−∞": dict.fromkeys(reached, -math.inf),
             "NaN in one": dict.fromkeys(reached[-1:], math.nan),
         }
-        self.harm = self._harm(poisons)
+        self.harm = self._harm(additions)
         if SPOILS in self.harm:  # by which of them?
-            alone = (self._harm({name: poison}) for name, poison in poisons.items())
+            alone = (self._harm({name: added}) for name, added in additions.items())
             self.harm = next(filter(None, alone), self.harm)
 
-    def _harm(self, poisons):
-        """What some poisons do, one step after another: "" if nothing that lasts."""
+    def _harm(self, additions):
+        """What some additions do, one step after another: "" if nothing that lasts."""
         loop = self.loop
         loop.cycle(scale=self.scale)
         if self.scale and loop.scalers[0].dynamic_growth_steps > 1:
             self.grows = self.grows and int(loop.scalers[0].step_counter.numpy()) > 0
-        for name, poison in poisons.items():
+        for name, added in additions.items():
             scale = loop.scale
-            bad = loop.cycle(poison=poison, steps=self.natural.steps, again=True)
-            if bad.moved:
+            bad = loop.cycle(added=added, steps=self.natural.steps, go_on=True)
+            if bad.weights_moved:
                 return f"({name}) {MOVES}: skip such a step"
             if self.scale:
                 self.reaction = max(self.reaction, loop.scale / scale)
-        good = loop.cycle(size=self.usual, again=True)
-        return "" if good.moved and good.finite else f"({name}) {SPOILS}"
+        good = loop.cycle(size=self.usual, go_on=True)
+        if good.weights_moved and good.weights_finite:
+            return ""
+        return f"({name}) {SPOILS}"
 
     @property
     def powers(self) -> tuple[int, int]:
         """Of the loss scale: in the tape's gradients, and in what divides them; 0 if
         unknown.
         """
-        if not self.scale:
+        if self.smaller_response is None:
             return 0, 0
-        times = round(math.log(norm(self.natural.left) / norm(self.less.left), APART))
-        over = self.one.divisor / self.other.divisor
-        return times, round(math.log(over, APART)) if over == over else times
+        length = norm(self.natural.tape_gradients)
+        times = _power(length / norm(self.smaller_natural.tape_gradients))
+        over = self.response.divisor / self.smaller_response.divisor
+        if math.isnan(over):
+            return times, times
+        return times, _power(over)
 
     @property
     def factor(self) -> float:
         """What the loss was multiplied by, as far as the step returns it; else NaN."""
-        reading = self.one.readings[SMALL]
+        reading = self.response.readings[SMALL]
         return reading.target / (reading.loss or math.nan)
 
     @property
     def sums(self) -> float:
         """How many gradients make an update."""
-        return self.natural.calls / max(self.natural.updates, 1)
+        return self.natural.tape_calls / max(self.natural.updates, 1)
 
     @property
     def undivided(self) -> bool:
         """Whether the gradients of the tape, their sum or mean are what updates the
         weights.
         """
-        return any(abs(self.one.divisor * n - 1) < EXACT for n in (1, self.sums))
+        return any(abs(self.response.divisor * n - 1) < EXACT for n in (1, self.sums))
 
     @property
     def clipped(self) -> float:
         """The length in which a gradient reaches the update rule that is too long for
         any limit.
         """
-        return float(norm(self.one.readings[LARGE].got))
+        return float(norm(self.response.readings[LARGE].rule_gradients))
+
+
+def _power(ratio):
+    """Of the factor between the two scales that is nearest to a ratio."""
+    return round(math.log(ratio, APART))

@@ -13,7 +13,7 @@ import pytest
 import tensorflow as tf
 from keras import layers, ops
 from mixed_precision_lint import examine, probe
-from mixed_precision_lint.bias_rules import stops
+from mixed_precision_lint.bias_rules import bias_sums_stop
 from policies import dtype_policy
 from test_examine import F16, codes, one
 
@@ -1110,7 +1110,9 @@ def test_the_loss_for_aligned_texts_trains():
 # Where a sum is kept
 
 # On this device, as it is asked: a GPU adds up in float32.
-BIASES = pytest.mark.skipif(not stops(), reason="this device adds up in float32")
+BIASES = pytest.mark.skipif(
+    not bias_sums_stop(), reason="this device adds up in float32"
+)
 
 
 def rows_of(units, own=False, **options):

@@ -13,11 +13,13 @@ import keras
 import mixed_precision_lint
 import pytest
 from keras import layers
-from mixed_precision_lint import Reason, command, formats, isolated, script
+from mixed_precision_lint import Reason, command, formats, isolated, script, source
 from mixed_precision_lint.finding import CODES, RETIRED
+from mixed_precision_lint.one_line import one_line
 from policies import dtype_policy
 
 PACKAGE = Path(mixed_precision_lint.__file__).parents[1]
+HOOKS = (".pre-commit-hooks.yaml", "README.md")
 
 
 @pytest.fixture
@@ -462,6 +464,95 @@ def test_a_docstring_that_mentions_the_comment_switches_nothing_off(tmp_path, ca
     (tmp_path / "train.py").write_text(mention)
     command.main(["examine", str(tmp_path / "train.py"), "--ignore", "MP015"])
     assert capsys.readouterr().out.startswith("MP009 warning Norm")
+
+
+NESTED = """
+import keras
+keras.config.set_dtype_policy("mixed_float16")
+def build():
+    @keras.saving.register_keras_serializable()
+    class Norm(keras.layers.Layer):
+        def call(self, x):
+            return x / (x + 1e-8)
+    return Norm()
+class Net(keras.Model):
+    class Quiet(keras.layers.Layer):
+        def call(self, x):
+            return x / (x + 1e-8)  # lint: ignore MP009
+    class Loud(keras.layers.Layer):
+        def call(self, x):
+            return x / (x + 1e-9)
+    def call(self, x):
+        return self.Loud()(x)
+"""
+
+
+def test_classes_in_functions_and_in_classes_are_read(tmp_path):
+    (tmp_path / "train.py").write_text(NESTED)
+    findings = list(script.read(tmp_path / "train.py"))
+    assert [(f.code, f.layer) for f in findings] == [
+        ("MP009", "build.Norm"),
+        ("MP009", "Net.Loud"),
+    ]
+    lines = [NESTED.splitlines()[f.line - 1].strip() for f in findings]
+    assert lines == [
+        "class Norm(keras.layers.Layer):",
+        "class Loud(keras.layers.Layer):",
+    ]
+
+
+@pytest.mark.parametrize(
+    "comment, codes",
+    [
+        ("lint: ignore MP009", {"MP009"}),
+        ("lint:ignore MP009,MP029", {"MP009", "MP029"}),
+        ("lint: ignore[MP009, MP029]", {"MP009", "MP029"}),
+        ("lint: ignore: MP009", {"MP009"}),
+        ("lint: ignore=MP009", {"MP009"}),
+        ("lint: ignore (MP009)", {"MP009"}),
+        ("Lint: Ignore mp009", {"MP009"}),
+        ("type: ignore  # lint: ignore MP009 MP029: as MP007 says", {"MP009", "MP029"}),
+        ("lint: ignore", set()),
+        ("lint: ignored MP009", set()),
+        ("see lint: ignore, MP009", set()),
+    ],
+)
+def test_a_comment_is_understood_as_other_linters_spell_it(comment, codes):
+    assert source.ignored(f"x = y + 1e-9  # {comment}") == codes
+
+
+class Mute(Exception):
+    def __str__(self):
+        raise RuntimeError
+
+
+def test_an_error_is_told_in_one_line():
+    assert one_line(KeyError("a")) == "'a'"
+    assert one_line(Mute()) == "its message cannot be shown"
+    assert one_line("word " * 99) == " ".join(["word"] * 60)[:299] + "…"
+    assert isolated.reason("x\nValueError: " + "long " * 99).endswith("…")
+
+
+def test_a_hook_reads_scripts_and_never_runs_them(tmp_path, capsys, monkeypatch):
+    """As pre-commit calls it, with the files after what the hook says."""
+    texts = [(PACKAGE / name).read_text("utf-8") for name in HOOKS]
+    entries = [re.findall(r"^ *entry: (.+)$", text, re.MULTILINE) for text in texts]
+    assert entries == [["mixed-precision-lint examine"]] * 2
+    for text in texts:
+        (hook,) = re.findall(r"- id: mixed-precision-lint\n(?: .+\n)+", text)
+        assert "args:" not in hook and "--run" not in hook and "types: [python]" in hook
+
+    def never(*_):
+        raise AssertionError("a process was started")
+
+    monkeypatch.setattr(isolated, "call", never)
+    (tmp_path / "wrong.py").write_text(NESTED)
+    (tmp_path / "right.py").write_text("x = 1\n")
+    _, *arguments = entries[0][0].split()
+    assert command.main([*arguments, str(tmp_path / "right.py")]) == 0
+    files = [str(tmp_path / name) for name in ("wrong.py", "right.py")]
+    assert command.main([*arguments, *files]) == 1
+    assert "MP009 warning Net.Loud" in capsys.readouterr().out
 
 
 def test_a_module_of_the_folder_is_not_run_while_a_file_is_examined(

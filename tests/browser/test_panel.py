@@ -7,7 +7,7 @@ from explorer_pages import Panel
 from playwright.sync_api import expect
 
 from course_utils import records
-from course_utils.clinic import cheapest, minutes, struck
+from course_utils.clinic import cheapest, minutes, ruled_out
 from course_utils.explorers import InstrumentPanel
 
 pytestmark = pytest.mark.browser
@@ -57,7 +57,7 @@ def test_readings_leave_what_python_leaves_and_each_cause_is_answered(show):
         assert lucky.startswith(f"{right}0 minutes, and {len(PATIENTS) - 1} other")
         assert f"causes still fit. To be certain: {names} ({price}" in lucky
         panel.ask(*few)
-        out = struck(RECORD, patient["key"], few)
+        out = ruled_out(RECORD, patient["key"], few)
         fit = f"{len(PATIENTS) - len(out)} of {len(PATIENTS)} causes fit."
         expect(panel.sentence).to_contain_text(price)
         expect(panel.sentence).to_contain_text(fit)

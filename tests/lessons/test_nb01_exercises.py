@@ -26,14 +26,14 @@ def test_each_tensor_has_one_format_of_16_bits_or_none():
     for name, kept in keeps.items():
         with np.errstate(over="ignore"):
             fit = [fmt for fmt, kind in FORMATS.items() if kept(kind)]
-        assert [judge.FORMATS.right[name]] == (fit or ["neither"])
+        assert [judge.FITTING_FORMATS.right[name]] == (fit or ["neither"])
 
 
 @pytest.mark.parametrize(
     "number, answer, entry, said",
     [
         (1, 0x8A40, "0x8A40", "1 00010 1001000000"),
-        (4, judge.FORMATS.right | {"gradients": "float16"}, "1e-9", "zero"),
+        (4, judge.FITTING_FORMATS.right | {"gradients": "float16"}, "1e-9", "zero"),
     ],
 )
 def test_a_wrong_answer_opens_floatlab_where_one_sees_why(number, answer, entry, said):

@@ -48,8 +48,11 @@ def test_policies_are_the_ones_that_the_course_recommends_on_such_machines():
         gpu = hardware.Accelerator("GPU", name, True, "", capability)
         assert right[name] == hardware.recommended_policy(machine(gpu))
     assert right["laptop"] == hardware.recommended_policy(machine())
-    assert 200_000 > float(np.finfo(np.float16).max) and right["T4, wide"] == nb03.WIDE
-    assert f"`{nb03.WIDE}`" in CELLS["03"]["task-1"]
+    assert (
+        200_000 > float(np.finfo(np.float16).max)
+        and right["T4, wide"] == nb03.WIDE_IN_FLOAT32
+    )
+    assert f"`{nb03.WIDE_IN_FLOAT32}`" in CELLS["03"]["task-1"]
 
 
 def test_the_panel_gives_the_reading_of_the_solution():
@@ -58,7 +61,7 @@ def test_the_panel_gives_the_reading_of_the_solution():
     panel, flow = dtype_flow(model, 32), dtype_flow(model, 64)
     moved = ["input_moved", "weight_moved", "inside_moved"]
     kb = flow[moved].to_numpy().sum() / 1e3
-    right = nb03.READING.right
+    right = nb03.PANEL_READING.right
     assert right == {
         "most casts": panel.layer[panel[moved].sum(axis=1).argmax()],
         "weight casts": panel.layer[panel.weight_moved > 0].item(),
@@ -67,7 +70,7 @@ def test_the_panel_gives_the_reading_of_the_solution():
     }
     once = panel[moved].to_numpy().sum() / 1e3
     slips = [round(2 * once), round(once)]
-    assert list(nb03.READING.judges["kB at 64"].wrong) == slips
+    assert list(nb03.PANEL_READING.judges["kB at 64"].wrong) == slips
 
 
 # --- a layer --------------------------------------------------------------------------

@@ -75,7 +75,7 @@ def test_the_bytes_of_all_casts_are_those_of_tensorflows_graph(kind, policy):
     flow = dtype_flow(model, batch_size=8)
     symbol = symbols(model, 8)
     wanted = casts_of_the_graph(model, tf.zeros(symbol.shape, symbol.dtype))
-    assert figures.total_moved(flow) == wanted
+    assert figures.total_cast_bytes(flow) == wanted
     assert bool(wanted) == (policy != "float32")
     assert bool(flow.attrs["borders"]) == (kind is Branches and wanted > 0)
 

@@ -14,7 +14,7 @@ NAMES = list(clinic.charts())
 
 def tried(patient, asked, cause=None):
     """What exercise 9.6 says of a cause that is named after these instruments."""
-    case = clinic.Case(NAMES.index(patient) + 1)
+    case = clinic.CaseFile(NAMES.index(patient) + 1)
     for instrument in asked:
         case.ask(instrument)
     return nb09.Diagnosis(patient)(case.names(cause or patient)), case.bill()
@@ -42,12 +42,12 @@ def test_a_wrong_cause_is_answered_by_a_reading_that_differs_an_asked_one_first(
         told, _ = tried(patient, (), guess)  # no reading is given away
         assert "nothing that you read" in told and "reads “" not in told
     assert "check_numerics" in tried("mask", ("numerics",), "ids")[0]
-    core = clinic.Case(1).names("mask")
+    core = clinic.CaseFile(1).names("mask")
     refused = "That is patient 1: take a case that this exercise asks for."
     for others in ((), tuple(RECORD)[4:]):
         assert nb09.Diagnosis("ids", others)(core) == refused
 
 
 def test_a_cause_that_is_none_is_refused_with_those_that_are():
-    answer = nb09.Diagnosis("ids")(clinic.Case(2).names("flu"))
+    answer = nb09.Diagnosis("ids")(clinic.CaseFile(2).names("flu"))
     assert answer.endswith(f"choose from {', '.join(sorted(NAMES))}.")

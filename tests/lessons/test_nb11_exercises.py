@@ -27,9 +27,9 @@ def test_the_budget_has_one_best_choice():
     every = itertools.product(judge.BITS, repeat=3)
     choices = [dict(zip(judge.PARAMETERS, each, strict=True)) for each in every]
     fit = [each for each in choices if judge.megabytes(each) <= judge.BUDGET]
-    first, second = sorted(fit, key=judge.lost)[:2]
+    first, second = sorted(fit, key=judge.points_lost)[:2]
     assert first == judge.BEST
-    assert judge.lost(second) > judge.lost(first) + 0.1
+    assert judge.points_lost(second) > judge.points_lost(first) + 0.1
 
 
 @pytest.mark.parametrize("factor, share", [(1.0, 0.2), (1e-4, 1.0)])

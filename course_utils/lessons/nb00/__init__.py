@@ -2,7 +2,4 @@
 
 from course_utils import late_names
 
-__dir__, __getattr__ = late_names(
-    __name__,
-    {"figures": "draw_policies"},
-)
+__dir__, __getattr__ = late_names(__name__, {"figures": "draw_policies"})

@@ -18,11 +18,11 @@ PREDICTION = Prediction(
 
 POLICIES = ("float32", "mixed_bfloat16", "mixed_float16")
 VERDICTS = (*POLICIES, "the same", "cannot tell")
-WIDE = (
+WIDE_INTERVALS = (
     "both intervals hold 1 and reach 20 % to either side. The next run may reverse the"
     " order."
 )
-NARROW = (
+NARROW_INTERVALS = (
     "both intervals hold 1 and end within 2 % of it. More rounds would find no winner"
     " that matters."
 )
@@ -45,11 +45,11 @@ RUNS = choices(
             "cannot tell": "no interval holds 1.",
         },
         "C": {
-            **dict.fromkeys(POLICIES, WIDE),
+            **dict.fromkeys(POLICIES, WIDE_INTERVALS),
             "the same": "intervals this wide leave room for a gain of 20 % and for a loss.",
         },
         "D": {
-            **dict.fromkeys(POLICIES, NARROW),
+            **dict.fromkeys(POLICIES, NARROW_INTERVALS),
             "cannot tell": "the run has told: whichever is ahead, it is ahead by less than 2 %.",
         },
     },
@@ -59,7 +59,7 @@ RUNS = choices(
 # --- 2: a speedup to trust ------------------------------------------------------------
 
 FIRST = "That has the first steps in. They trace the model and are paid once."
-UNPAIRED = (
+RATIO_OF_TWO = (
     "That is the ratio of two {}. A slow moment of the laptop hit steps of the same round:"
     " divide round by round, then take the median."
 )
@@ -73,8 +73,8 @@ SPEEDUP = Number(
         40
         / 76: "That is the best round, turned around. Take the median of the rounds.",
         1 / 1.75: "That is the slowdown. A speedup is float32's time over the other's.",
-        120 / 92: UNPAIRED.format("medians"),
-        357 / 228: UNPAIRED.format("means"),
+        120 / 92: RATIO_OF_TWO.format("medians"),
+        357 / 228: RATIO_OF_TWO.format("means"),
         (1.5, 140.5 / 94, 310 / 900, 667 / 1128): FIRST,
         4.9
         / 3: "That is the mean of the ratios, which one round can move. Take the median.",

@@ -1,15 +1,20 @@
 """Time, memory and loss of three policies on one machine."""
 
+from typing import TYPE_CHECKING
+
 from course_utils.figures.base import INK, Picture, legend, name_all, panels
 from course_utils.figures.looks import bar_looks, line_look
 from course_utils.figures.series import around_one, beside
 from course_utils.figures.words import described, or_unknown
 
+if TYPE_CHECKING:
+    from course_utils.benchmark.compare import Comparison
+
 RATIO = ["speedup", "speedup_low", "speedup_high"]  # columns
 
 
-def draw_policies(comparison, guess: float | None = None) -> Picture:
-    """Time, memory and loss of a `benchmark.Comparison`: a panel each, and in the first
+def draw_policies(comparison: "Comparison", guess: float | None = None) -> Picture:
+    """Time, memory and loss of compared policies: a panel each, and in the first
     two a row for each policy.
 
     Beside a bar of speed stands the median of the paired ratios to float32 and the
@@ -41,13 +46,13 @@ def draw_policies(comparison, guess: float | None = None) -> Picture:
     if table["peak_mb"].isna().all():
         memory.set_xticks([])
     _losses(loss, comparison.steps)
-    dashed = ""
+    dashes = ""
     if guess is not None:
-        dashed = " (dashed: your guess)"
+        dashes = " (dashed: your guess)"
         time.axvline(guess, color=INK, linestyle="--", linewidth=1.5)
     where = f"(batch {comparison.batch_size} on {comparison.device})"
     look = {"fontsize": 10, "loc": "left"}
-    time.set_title(f"Time: speed of a step against float32{dashed}", pad=18, **look)
+    time.set_title(f"Time: speed of a step against float32{dashes}", pad=18, **look)
     memory.set_title("Memory: peak of a step, in MB", **look)
     loss.set_title(f"Loss of each step {where}", **look)
     figure.suptitle(_verdict(table, guess), size=13)
@@ -81,9 +86,12 @@ def _verdict(table, guess):
         better = speed.idxmax()
         verdict = table["verdict"][better]
         times = f"{speed[better]:.2f}×"
-        title = {
-            better: f"{better} is faster than float32: {times}",
-            "float32": f"{better} is slower than float32: {times}",
-            "cannot tell": f"{better}: {times}, and this run cannot tell more",
-        }.get(verdict, f"{better} and float32: {verdict}")
+        if verdict == better:
+            title = f"{better} is faster than float32: {times}"
+        elif verdict == "float32":
+            title = f"{better} is slower than float32: {times}"
+        elif verdict == "cannot tell":
+            title = f"{better}: {times}, and this run cannot tell more"
+        else:
+            title = f"{better} and float32: {verdict}"
     return title if guess is None else f"You guessed {guess:g}×\n{title}"

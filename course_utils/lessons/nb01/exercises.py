@@ -75,8 +75,8 @@ answer = largest + gap / 2  # a tie: the last bit of the largest number is 1""",
     Exercise(
         id=10,
         minutes=3,
-        solution=parts(judge.FORMATS.right),
-        answer=judge.FORMATS,
+        solution=parts(judge.FITTING_FORMATS.right),
+        answer=judge.FITTING_FORMATS,
         explore=judge.lab_of_format,
         hints=[
             "Gradients ask for range, scores for a small gap, counts for both.",

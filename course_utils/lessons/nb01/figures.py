@@ -13,7 +13,7 @@ from course_utils.figures.looks import COLORS
 from course_utils.figures.series import lines
 from course_utils.figures.words import described, power
 from course_utils.formats import numerals
-from course_utils.gradients import splits
+from course_utils.gradients import limits, splits
 
 FIELDS = {  # the colors of the explorers; what is written on a 1
     "sign": ("#D55E00", "#000"),
@@ -23,15 +23,17 @@ FIELDS = {  # the colors of the explorers; what is written on a 1
 }
 
 
-def draw_bit_strips(numbers, names, title=None) -> Picture:
+def draw_bit_strips(
+    numbers: str | float | list | np.ndarray, names: list[str], title: str | None = None
+) -> Picture:
     """The bits of numbers in formats, a strip each, aligned where the fraction begins.
 
     `numbers`, as `formats.encode` takes them, is one for several formats, or several
     for one. The dashed box is the digit before the point, which is not stored. Without
     a `title` the figure says which formats hold the number.
     """
-    numbers = np.atleast_1d(numbers).tolist()
-    rows = [(number, name) for number in numbers for name in names]
+    entries = np.ravel(numbers).tolist()
+    rows = [(number, name) for number in entries for name in names]
     facts = [formats.facts(name) for name in names]
     exponent = max(each["exponent_bits"] for each in facts)
     fraction = max(each["fraction_bits"] for each in facts)
@@ -43,21 +45,21 @@ def draw_bit_strips(numbers, names, title=None) -> Picture:
     height = 0.7 + (0.5 if few else 0.33) * len(rows)
     figure, ax = canvas(min(8.0, 0.2 * (right - left)), height)
     for y, (number, name) in enumerate(rows):
-        stored = formats.encode(number, name)
-        leading = {"normal": "1", "infinity": " ", "nan": " "}.get(stored.kind, "0")
-        _bits(ax, -2 - len(stored.exponent + stored.sign), y, stored.sign, "sign")
-        _bits(ax, -2 - len(stored.exponent), y, stored.exponent, "exponent")
+        code = formats.encode(number, name)
+        leading = {"normal": "1", "infinity": " ", "nan": " "}.get(code.kind, "0")
+        _bits(ax, -2 - len(code.exponent + code.sign), y, code.sign, "sign")
+        _bits(ax, -2 - len(code.exponent), y, code.exponent, "exponent")
         _bits(ax, -1.5, y, leading, "implicit")
-        _bits(ax, 0, y, stored.fraction, "fraction")
+        _bits(ax, 0, y, code.fraction, "fraction")
         label = name if len(rows) == len(names) else f"{number:.4g}"
-        value = _exactly(stored.value) if few else f"{stored.value:.4g} {stored.kind}"
+        value = _exactly(code.value) if few else f"{code.value:.4g} {code.kind}"
         ax.text(begin - 1.4, y, label, ha="right", va="center")
-        ax.text(len(stored.fraction) + 0.4, y, value, va="center")
-        words.append(f"{label}: {stored.bits}, {value}")
+        ax.text(len(code.fraction) + 0.4, y, value, va="center")
+        words.append(f"{label}: {code.bits}, {value}")
     middles = (begin - 0.5, -2 - exponent / 2, -1, fraction / 2)
     for field, x in zip(FIELDS, middles, strict=True):
         write(ax, x, -0.55, field, va="bottom")
-    title = title or _held(numbers[0], names)
+    title = title or _which_are_exact(entries[0], names)
     ax.set(xlim=(left, right), ylim=(len(rows) - 0.5, -1.1), title=title)
     ax.set_axis_off()
     return described(figure, f"Sign, exponent, fraction and value. {'; '.join(words)}")
@@ -67,8 +69,8 @@ def _bits(ax, start, y, bits, field):
     """A box for each bit: full where it is a 1, dashed where it is not stored."""
     hue, on_hue = FIELDS[field]
     for x, bit in enumerate(bits):
-        look = {"fc": to_rgba(hue, 0.15), "ec": INK, "lw": 1}
-        text = {"color": INK}
+        look: dict = {"fc": to_rgba(hue, 0.15), "ec": INK, "lw": 1}
+        text: dict = {"color": INK}
         if field == "implicit":
             look |= {"fc": "none", "ls": "--"}
         elif bit == "1":
@@ -86,7 +88,7 @@ def _exactly(value: float) -> str:
     return f"≈ {digits}"
 
 
-def _held(number, names) -> str:
+def _which_are_exact(number, names) -> str:
     """Which of the formats hold a number exactly."""
     value = numerals.exact(number)
     exact = [name for name in names if formats.encode(number, name).value == value]
@@ -103,7 +105,7 @@ FLOAT16 = {  # its bands, in powers of two, and how dark they are
 VIEW = (-70, 20)  # powers of two
 
 
-def draw_spacing(names, tensors) -> Picture:
+def draw_spacing(names: list[str], tensors: dict[str, dict]) -> Picture:
     """The gap to the next number, relative to the number, and where tensors lie; around
     the window of float16, whose normal and subnormal numbers are shaded.
 
@@ -125,11 +127,10 @@ def draw_spacing(names, tensors) -> Picture:
     curves = {}
     ticks = {0: "1"}
     for name in names:
-        facts = formats.facts(name)
-        first, best, last = (
-            int(math.log2(facts[key]))
-            for key in ("smallest_subnormal", "epsilon", "largest")
-        )
+        edge = limits(name)
+        first = edge["zero_octave"] + 1
+        last = edge["top_octave"]
+        best = -formats.facts(name)["fraction_bits"]
         powers = np.arange(max(low, first), min(high, last) + 1)
         relative = np.maximum(best, first - powers)
         curves[name] = powers, relative
@@ -147,11 +148,11 @@ def draw_spacing(names, tensors) -> Picture:
         ax.vlines(edges[-1], 0, 0.5, color=INK, linewidth=1.5)  # the largest numbers
         at_float16 = survey["kept"][0][splits.EXPONENT_BITS.index(5)]
         zero[name] = at_float16[1] / counts.sum()
-        lost = f"{100 * zero[name]:.0f} % become 0"
-        label = f"{name}: {lost}" if zero[name] >= 0.005 else name
+        share = f"{100 * zero[name]:.0f} % become 0"
+        label = f"{name}: {share}" if zero[name] >= 0.005 else name
         ax.text(low + 1, 0.55, label, fontsize=9)
         ax.set(yticks=[], ylim=(0, 1.15))
-        words.append(f"of {name} {lost} in float16")
+        words.append(f"of {name} {share} in float16")
     worst = max(zero, key=lambda name: round(zero[name], 2))
     top.set_title(f"Too small for float16: {100 * zero[worst]:.0f} % of {worst}")
     top.set_yticks([*ticks], [*ticks.values()])

@@ -1,5 +1,6 @@
 """Judges of notebook 01: bits, the first gap, the first infinity, formats for tensors."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from course_utils import formats
@@ -10,14 +11,14 @@ if TYPE_CHECKING:
     from course_utils.explorers import FloatLab
 
 
-def lab(entry, *names) -> "FloatLab":
+def lab(entry: str, *names: str) -> "FloatLab":
     """FloatLab at a number or code, in these formats or in float16."""
     from course_utils.explorers import FloatLab  # late: it loads gfloat
 
     return FloatLab(entry, names or ["float16"])
 
 
-def lab_of_number(answer, *names) -> "FloatLab | None":
+def lab_of_number(answer: object, *names: str) -> "FloatLab | None":
     """FloatLab at the answer, or None where that is no finite number."""
     value = number(answer)
     return None if value is None else lab(repr(value).removesuffix(".0"), *names)
@@ -26,7 +27,7 @@ def lab_of_number(answer, *names) -> "FloatLab | None":
 # --- bits by hand -------------------------------------------------------------------
 
 
-def which_number(value) -> str:
+def which_number(value: float) -> str:
     """Say which number has these bits."""
     if value not in range(2**16):
         return f"You gave {value!r}. Give 16 bits, such as 0b0_01111_0000000000."
@@ -61,15 +62,18 @@ CODE = Number(
 )
 
 
-def lab_of_bits(answer) -> "FloatLab | None":
+def lab_of_bits(answer: object) -> "FloatLab | None":
     """FloatLab at the wrong bits, or None where they are not 16."""
-    return lab(f"0x{int(answer):04X}") if number(answer) in range(2**16) else None
+    code = number(answer)
+    if code is not None and code in range(2**16):
+        return lab(f"0x{int(code):04X}")
+    return None
 
 
 # --- the first gap, and where infinity begins ----------------------------------------
 
 
-def whole(right, wrong, otherwise) -> Number:
+def whole(right: int, wrong: dict, otherwise: Callable[[float, str], str]) -> Number:
     """The judge of a positive whole number; `otherwise(number, the number as it is
     shown)`.
     """
@@ -83,14 +87,14 @@ def whole(right, wrong, otherwise) -> Number:
     return Number(right, wrong, otherwise=explain, asked=asked, close=0)
 
 
-def first_gap(value, text) -> str:
+def first_gap(value: float, text: str) -> str:
     """Whether float32 holds a number too large to be the answer, or too small."""
     if formats.encode(value, "float32").value != value:
         return f"float32 cannot hold {text}, and there is a smaller one that it cannot hold."
     return f"float32 holds {text} exactly."
 
 
-def first_infinity(value, text) -> str:
+def first_infinity(value: float, text: str) -> str:
     """What float16 makes of a number that is not the first to become infinity."""
     if value >= LIMIT.right:
         return f"{text} becomes infinity, but it is not the smallest that does."
@@ -133,10 +137,10 @@ LIMIT = whole(
 
 # --- a format for a tensor ------------------------------------------------------------
 
-SIXTEEN = ("float16", "bfloat16", "neither")
-FORMATS = Fields(
+CHOICES = ("float16", "bfloat16", "neither")
+FITTING_FORMATS = Fields(
     choices(
-        SIXTEEN,
+        CHOICES,
         {
             "gradients": {
                 "float16": "Its smallest number is 6e-8, so 1e-9 becomes 0 without a scale.",
@@ -153,10 +157,12 @@ FORMATS = Fields(
         },
     )
 )
-LOST = {"gradients": "1e-9", "scores": "1.002", "counts": "99999"}
+LOST_NUMBERS = {"gradients": "1e-9", "scores": "1.002", "counts": "99999"}
 
 
-def lab_of_format(answer) -> "FloatLab":
+def lab_of_format(answer: dict) -> "FloatLab":
     """FloatLab at the number that the first wrong choice loses, or the right one keeps."""
-    name = next(name for name, judge in FORMATS.judges.items() if judge(answer[name]))
-    return lab(LOST[name], "float16", "bfloat16")
+    name = next(
+        name for name, judge in FITTING_FORMATS.judges.items() if judge(answer[name])
+    )
+    return lab(LOST_NUMBERS[name], "float16", "bfloat16")

@@ -17,8 +17,8 @@ rng = np.random.default_rng(2)
 array = rng.choice([-1, 1], 100_000) * 2 ** rng.normal(-30, 2, 100_000)
 array = array.astype(np.float32)
 """
-# the largest relative error, and how many powers of two stay free
-ERROR, ROOM = 0.001, 3
+LARGEST_ERROR = 0.001  # relative
+ROOM = 3  # powers of two that stay free
 
 
 @functools.cache
@@ -30,7 +30,7 @@ def layer_gradients() -> np.ndarray:
     return edited(ARRAY, "array").astype(np.float64)
 
 
-def error(s) -> float:
+def error(s: float) -> float:
     """The relative error of the array in float16 with the scale 2**s; infinite with
     overflow.
     """
@@ -42,7 +42,7 @@ def error(s) -> float:
     return float(np.linalg.norm(cast / 2.0**s - array) / np.linalg.norm(array))
 
 
-def exponent(s) -> str | None:
+def exponent_problem(s: float) -> str | None:
     """What is wrong with a number that may be the scale in place of its exponent, or
     None.
     """
@@ -53,13 +53,13 @@ def exponent(s) -> str | None:
     return f"You gave {s:.6g}: give a whole number s, the exponent of 2**s."
 
 
-def misfit(s) -> str | None:
+def scale_problem(s: float) -> str | None:
     """What is wrong with a scale, or None."""
-    if problem := exponent(s):
+    if problem := exponent_problem(s):
         return problem
     if (size := error(s)) == math.inf:
         return f"With s = {s:.0f} the largest gradient is infinity in float16."
-    if size < ERROR:
+    if size < LARGEST_ERROR:
         if error(s + ROOM) < math.inf:
             return None
         return f"With s = {s:.0f} the error is {size:.2%}, but eight times the largest overflows."
@@ -67,9 +67,9 @@ def misfit(s) -> str | None:
     return f"{text} A negative s divides." if s < 0 else text
 
 
-def first(s) -> str:
+def overflow_problem(s: float) -> str:
     """What is wrong with a first power of two that overflows."""
-    if problem := exponent(s):
+    if problem := exponent_problem(s):
         return problem
     if error(s) < math.inf:
         largest = 2.0**s * np.abs(layer_gradients()).max()
@@ -77,12 +77,15 @@ def first(s) -> str:
     return f"s = {s:.0f} overflows, and so does a smaller s."
 
 
-TRIED = (0, 11, 34, 37, -15, 2**15, 15.5, 1000), (36, 38, 16, 2**37, 36.5)
+WRONG_SCALES = (0, 11, 34, 37, -15, 2**15, 15.5, 1000)
+WRONG_OVERFLOWS = (36, 38, 16, 2**37, 36.5)
 WHOLE = "give one whole number, the s of 2**s"
-CHOSEN = Fields(
+SCALE_AND_OVERFLOW = Fields(
     {
-        "s": Number(33, {TRIED[0]: misfit}, misfit, WHOLE),
-        "overflow": Number(37, {TRIED[1]: first}, first, WHOLE, close=0),
+        "s": Number(33, {WRONG_SCALES: scale_problem}, scale_problem, WHOLE),
+        "overflow": Number(
+            37, {WRONG_OVERFLOWS: overflow_problem}, overflow_problem, WHOLE, close=0
+        ),
     }
 )
 

@@ -74,7 +74,7 @@ def error(s):
 overflow = next(s for s in range(100) if not np.isfinite(error(s)))
 answer = {"s": overflow - 4, "overflow": overflow}  # three powers of two stay free
 print(f"{error(overflow - 4):.3%}")""",
-        answer=array_judge.CHOSEN,
+        answer=array_judge.SCALE_AND_OVERFLOW,
         hints=[
             "`(array * 2.0**s).astype(np.float16)` is what float16 keeps. How far is it, divided by"
             " `2.0**s`, from the array?",

@@ -14,7 +14,7 @@ BROKEN = 100  # batches in front that hold NaN
 
 
 def first_weights() -> np.ndarray:
-    """Those of `nb02.autoencoder`."""
+    """The first weights of `nb02.autoencoder`, in one array."""
     return np.random.default_rng(0).uniform(-0.25, 0.25, 4096).astype("float32")
 
 
@@ -26,17 +26,19 @@ def pictures() -> np.ndarray:
     return (load_digits().images.reshape(-1, 64)[:1437] / 16).astype("float32")
 
 
-def rounded(array, dtype) -> np.ndarray:
+def rounded(array: np.ndarray, dtype: str) -> np.ndarray:
     """The numbers that are left of an array in a dtype, float32."""
     return array.astype(dtype).astype("float32")
 
 
-def flat(arrays) -> np.ndarray:
+def flat(arrays: list[np.ndarray]) -> np.ndarray:
     """All numbers of some arrays, float64."""
     return np.concatenate([np.ravel(array) for array in arrays]).astype("float64")
 
 
-def forward(weights, images, dtype) -> tuple[np.ndarray, ...]:
+def forward(
+    weights: np.ndarray, images: np.ndarray, dtype: str
+) -> tuple[np.ndarray, ...]:
     """What the autoencoder computes in a dtype: its inputs, its second matrix, its
     hidden values and its outputs.
     """
@@ -47,7 +49,7 @@ def forward(weights, images, dtype) -> tuple[np.ndarray, ...]:
     return x, restore, hidden, rounded(hidden @ restore, dtype)
 
 
-def backward(weights, n, scale, dtype) -> list[np.ndarray]:
+def backward(weights: np.ndarray, n: int, scale: float, dtype: str) -> list[np.ndarray]:
     """The gradients of the faint loss of step n times the scale, float32."""
     images = pictures()[16 * n % 1424 :][:16]
     images = np.full_like(images, np.nan) if n < BROKEN else images
@@ -60,7 +62,7 @@ def backward(weights, n, scale, dtype) -> list[np.ndarray]:
     return gradients
 
 
-def missing(weights, dtype) -> float:
+def missing_share(weights: np.ndarray, dtype: str) -> float:
     """The share of the pictures that the network does not restore."""
     few = pictures()[:256]
     return np.mean((forward(weights, few, dtype)[-1] - few) ** 2) / np.mean(few**2)
@@ -70,9 +72,10 @@ class Adam:
     """Adam with an epsilon that no gradient of the faint loss is small beside."""
 
     steps = 0
-    mean = square = 0.0
+    mean: float | np.ndarray = 0.0
+    square: float | np.ndarray = 0.0
 
-    def step(self, gradient) -> np.ndarray:
+    def step(self, gradient: np.ndarray) -> np.ndarray:
         """How far the weights are to move down, float64 as the gradient."""
         self.steps += 1
         self.mean = 0.9 * self.mean + 0.1 * gradient

@@ -7,6 +7,7 @@ import pandas as pd
 
 from course_utils.figures.base import (
     INK,
+    Axes,
     Drawing,
     Picture,
     canvas,
@@ -73,17 +74,21 @@ def draw_bathtub(measured: dict, tried: dict | None = None) -> Picture:
     return described(figure, "; ".join(words))
 
 
-def draw_loss_scale(table=None, drawn: dict | None = None, cliff=None) -> Picture:
+def draw_loss_scale(
+    table: pd.DataFrame | None = None,
+    drawn: dict | None = None,
+    cliff: float | None = None,
+) -> Picture:
     """The scales in a `training.LossScaleRecorder`'s table; a cross at each skipped
     step.
 
     If the table has a column `ceiling`, it lies over them: from there on a scale
-    overflows. A second panel enlarges the last quarter. So does what was `drawn` before
-    lie over them, {step: log2 of the scale}; without a table it is shown alone. `cliff`
+    overflows. A second panel enlarges the last quarter. `drawn`, the curve that a learner
+    drew, {step: log2 of the scale}, lies over them too, or alone without a table. `cliff`
     is the exponent from which on the bathtub overflows.
     """
     enlarged = table is not None and "ceiling" in table
-    options = {"gridspec_kw": {"width_ratios": [5, 3]}} if enlarged else {}
+    options: dict = {"gridspec_kw": {"width_ratios": [5, 3]}} if enlarged else {}
     figure, axes = panels(2 if enlarged else 1, 7.5, 3.6, **options)
     whole = axes[0]
     words = ""
@@ -99,23 +104,23 @@ def draw_loss_scale(table=None, drawn: dict | None = None, cliff=None) -> Pictur
     if table is not None:
         skipped = ~table["applied"]
         whole.set_title(f"{skipped.sum()} of {len(table)} steps were skipped")
+        if enlarged:
+            over = table["scale"] >= table["ceiling"]
+            above = f"At or above the ceiling in {over.sum()} steps"
+            words = f"{above}, {(over & skipped).sum()} of these skipped"
+            end = table.tail(max(2, len(table) // 4))
+            both = end[["scale", "ceiling"]]
+            axes[1].set(
+                xlim=(end["step"].min() - 1, end["step"].max() + 2),
+                ylim=(both.min(axis=None) / 1.2, 1.4 * both.max(axis=None)),
+                title="the end, enlarged",
+            )
     elif drawn:
         whole.set(
             xlim=(0, 1.05 * max(drawn)),
             ylim=(0.5, 2.0**61),
             yticks=[2.0**s for s in range(0, 61, 10)],
             title="Draw the loss scale",
-        )
-    if enlarged:
-        over = table["scale"] >= table["ceiling"]
-        above = f"At or above the ceiling in {over.sum()} steps"
-        words = f"{above}, {(over & skipped).sum()} of these skipped"
-        end = table.tail(max(2, len(table) // 4))
-        both = end[["scale", "ceiling"]]
-        axes[1].set(
-            xlim=(end["step"].min() - 1, end["step"].max() + 2),
-            ylim=(both.min(axis=None) / 1.2, 1.4 * both.max(axis=None)),
-            title="the end, enlarged",
         )
     if drawn:
         look = {"color": YOU, "linestyle": "--", "marker": "D", "markersize": 5}
@@ -127,21 +132,26 @@ def draw_loss_scale(table=None, drawn: dict | None = None, cliff=None) -> Pictur
     return described(figure, words)
 
 
-def draw_trace(ax, table) -> None:
+def draw_trace(ax: Axes, table: pd.DataFrame) -> None:
     """The scale of each step, a cross where it was skipped, and the ceiling if it is
     known.
     """
     skipped = table[~table["applied"]]
-    look = {"where": "mid", "color": SCALE, "linewidth": 1.8, "label": "loss scale S"}
+    look: dict = {
+        "where": "mid",
+        "color": SCALE,
+        "linewidth": 1.8,
+        "label": "loss scale S",
+    }
     ax.step(table["step"], table["scale"], **look)
-    cross = {"color": INK, "markersize": 6, "label": "step skipped"}
+    cross: dict = {"color": INK, "markersize": 6, "label": "step skipped"}
     ax.plot(skipped["step"], skipped["scale"], "x", zorder=3, **cross)
     if "ceiling" in table:
         step, ceiling = table["step"], table["ceiling"]
         ax.plot(step, ceiling, color=INK, linewidth=0.8, label="ceiling")
         ax.set_ylim(top=4 * ceiling.max())
         ax.fill_between(step, ceiling, 2.0**99, color=INK, alpha=0.25, lw=0)
-        place = {"xycoords": "axes fraction", "va": "top", "fontsize": 9}
+        place: dict = {"xycoords": "axes fraction", "va": "top", "fontsize": 9}
         ax.annotate(" overflow", (0, 0.98), **place)
 
 
@@ -164,7 +174,7 @@ whose output is not finite.""",
 }
 
 
-def verdict(table) -> str:
+def verdict(table: pd.DataFrame) -> str:
     """What the scale in a `training.LossScaleRecorder`'s table does.
 
     Example:

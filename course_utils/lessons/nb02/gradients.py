@@ -1,14 +1,22 @@
 """The largest gradient, from which the ceiling of the loss scale follows."""
 
+from collections.abc import Callable
 
-def largest_gradient(model, loss, x, y) -> float:
+import keras
+import tensorflow as tf
+
+
+def largest_gradient(
+    model: keras.Sequential,
+    loss: Callable[[tf.types.experimental.TensorLike, tf.Tensor], tf.Tensor],
+    x: tf.types.experimental.TensorLike,
+    y: tf.types.experimental.TensorLike,
+) -> float:
     """The largest size of a gradient in a backward pass, those between layers included.
 
     `model`: a Sequential in float32, so that nothing is rounded away; `loss(y, output)`
     is a number. 65,520 over it is the largest loss scale that will not overflow.
     """
-    import tensorflow as tf
-
     with tf.GradientTape() as tape:
         outputs = [tf.convert_to_tensor(x)]
         for layer in model.layers:

@@ -34,11 +34,9 @@ START = 2.0**15
 GROWTH = 10
 STEPS = 900
 EVERY = 10  # steps from one measurement to the next
-FINITE, HALF, UNSCALED = (
-    "np.isfinite(g).all()",
-    "max(scale / 2, 1.0)",
-    "[g / scale for g in gradients]",
-)
+FINITE = "np.isfinite(g).all()"
+HALF = "max(scale / 2, 1.0)"
+UNSCALED = "[g / scale for g in gradients]"
 DOUBLE = "unscaled, scale * 2, 0"
 NO_FLOOR = {HALF: "scale / 2"}  # as Keras does it
 SLIPS = {  # what is said of it, and the edits that make the right function a wrong one
@@ -91,16 +89,19 @@ class Run:
     broken: int = 0  # the step after which the weights were not finite
 
     @property
+    def restored_share(self) -> str:
+        """How much of the pictures the network restores at the end."""
+        return f"{max(0, 1 - self.missing[-1]):.0%}"
+
+    @property
     def ending(self) -> str:
         """How the training ended."""
         if self.broken:
             return f"After step {self.broken} the weights are not finite."
-        yours, full = (
-            f"{max(0, 1 - run.missing[-1]):.0%}" for run in (self, in_float32())
-        )
         return (
             f"After {STEPS} steps, {self.skipped} of them skipped, your network restores"
-            f" {yours} of the pictures, float32's {full}."
+            f" {self.restored_share} of the pictures, float32's"
+            f" {in_float32().restored_share}."
         )
 
 
@@ -111,10 +112,10 @@ def in_float32() -> Run:
 
 
 @np.errstate(all="ignore")
-def train(function, dtype="float16") -> Run:
+def train(function: object, dtype: str = "float16") -> Run:
     """The `Run` with a learner's function; `Mistake` where that cannot be used."""
     weights = faint_loss.first_weights()
-    run = Run([faint_loss.missing(weights, dtype)])
+    run = Run([faint_loss.missing_share(weights, dtype)])
     adam = faint_loss.Adam()
     good = 0
     row = 0  # finite steps since the last overflow or doubling
@@ -123,7 +124,7 @@ def train(function, dtype="float16") -> Run:
         copies = [g.copy() for g in gradients]
         end = "`return unscaled, scale, good`"
         result = call(function, copies, run.scale, good, end=end)
-        unscaled, scale, good = formed(result, gradients)
+        unscaled, scale, good = read_result(result, gradients)
         row = row % GROWTH + 1 if np.isfinite(faint_loss.flat(gradients)).all() else 0
         fault = wrong_step(gradients, run.scale, row, unscaled, scale)
         if fault and not run.fault:
@@ -138,13 +139,13 @@ def train(function, dtype="float16") -> Run:
             run.broken = n + 1
             break
         if (n + 1) % EVERY == 0:
-            run.missing.append(faint_loss.missing(weights, dtype))
+            run.missing.append(faint_loss.missing_share(weights, dtype))
     return run
 
 
-def formed(result, gradients) -> tuple:
+def read_result(result: object, gradients: list[np.ndarray]) -> tuple:
     """The three that a function returned; `Mistake` where they have another form."""
-    parts = attempt(lambda: list(result))
+    parts = attempt(lambda: list(result))  # type: ignore[call-overload]
     if parts is None or len(parts) != 3:
         wanted = "three values are needed: gradients or None, scale, good"
         raise Mistake(f"Your function returns {describe(result)}; {wanted}.")
@@ -159,24 +160,30 @@ def formed(result, gradients) -> tuple:
     return unscaled, number(scale), good
 
 
-def wrong_step(gradients, scale, row, unscaled, new) -> str | None:
+def wrong_step(
+    gradients: list[np.ndarray],
+    scale: float,
+    row: int,
+    unscaled: list[np.ndarray] | None,
+    new: float,
+) -> str | None:
     """What is wrong with a step, the `row`th finite one in a row (0: not finite), or
     None.
     """
-    moved = f"and the scale stays at {power(scale)}"
+    change = f"and the scale stays at {power(scale)}"
     if new != scale:
-        moved = f"and the scale goes from {power(scale)} to {power(new)}"
+        change = f"and the scale goes from {power(scale)} to {power(new)}"
     if row == 0:
         if unscaled is not None:
             return "has an infinity or NaN, and yours returns gradients: return None."
         floor = scale <= START and scale / 2 <= new <= scale  # wherever it lies
-        return None if new == scale / 2 or floor else f"overflows, {moved}: halve it."
+        return None if new == scale / 2 or floor else f"overflows, {change}: halve it."
     if unscaled is None:
         return "is sound, and yours skips it: all its numbers are finite."
     right = faint_loss.flat(gradients) / scale
-    returned = faint_loss.flat(unscaled)
-    if not np.allclose(returned, right, rtol=1e-3, atol=0):
-        if np.allclose(returned, right * scale, rtol=1e-3, atol=0):
+    result = faint_loss.flat(unscaled)
+    if not np.allclose(result, right, rtol=1e-3, atol=0):
+        if np.allclose(result, right * scale, rtol=1e-3, atol=0):
             return "returns its gradients as they were: divide them by the scale."
         return (
             "does not return its gradients divided by the scale that the loss was"
@@ -186,22 +193,23 @@ def wrong_step(gradients, scale, row, unscaled, new) -> str | None:
     if new == wanted:
         return None
     if row == GROWTH:
-        return f"is the {GROWTH}th finite one in a row, {moved}: double it."
+        return f"is the {GROWTH}th finite one in a row, {change}: double it."
     return (
-        f"is finite step {row} in a row, {moved}: only the {GROWTH}th doubles it, and a skip or"
+        f"is finite step {row} in a row, {change}: only the {GROWTH}th doubles it, and a skip or"
         " a doubling sets the counter to 0."
     )
 
 
-def power(scale) -> str:
+def power(scale: float) -> str:
     """A scale for reading."""
     share, exponent = math.frexp(scale)
     return f"2**{exponent - 1}" if share == 0.5 and exponent != 1 else f"{scale:.6g}"
 
 
-def judge(function) -> str | None:
+def judge(function: object) -> str | None:
     """What is wrong with a scaler, and how the training went with it, or None."""
-    if "LossScaleOptimizer" in (attempt(lambda: function.__code__.co_names) or ()):
+    code = getattr(function, "__code__", None)
+    if "LossScaleOptimizer" in getattr(code, "co_names", ()):
         return "You call Keras's LossScaleOptimizer: write the rule yourself, it has two cases."
     run = train(function)
     if run.fault:
@@ -214,20 +222,20 @@ def judge(function) -> str | None:
     )
 
 
-def runs(function) -> dict[str, list[float]]:
+def runs(function: object) -> dict[str, list[float]]:
     """{name: the share of the pictures missing, every `EVERY` steps} of three
     trainings.
 
     In float32, with the rule as Keras has it, and with a learner's function if it is
     written.
     """
-    trained = {
+    trainings = {
         "float32": in_float32(),
         "Keras's rule": train(edited(CODE, "after_backward", NO_FLOOR)),
     }
     with contextlib.suppress(Mistake):
-        trained["yours"] = train(function)
-    return {name: run.missing for name, run in trained.items()}
+        trainings["yours"] = train(function)
+    return {name: run.missing for name, run in trainings.items()}
 
 
 JUDGE = Function(lambda function, _: judge(function))

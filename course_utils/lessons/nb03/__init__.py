@@ -3,9 +3,5 @@
 from course_utils import late_names
 
 __dir__, __getattr__ = late_names(
-    __name__,
-    {
-        "figures": "draw_dtypes",
-        "models": "reader six_layers",
-    },
+    __name__, {"figures": "draw_dtypes", "models": "reader six_layers"}
 )

@@ -26,7 +26,7 @@ PREDICTION = Prediction(
 
 
 PLAIN = ("float32", "mixed_float16", "mixed_bfloat16")
-WIDE = "mixed_float16, wide layers float32"
+WIDE_IN_FLOAT32 = "mixed_float16, wide layers float32"
 
 
 CONVERTS = "each number is converted there and back, which takes longer than it saves."
@@ -48,11 +48,12 @@ TWO_LAYERS = {
         "mixed_float16": "200,000 is infinity in float16, and a loss scale moves no"
         " activation.",
         "mixed_bfloat16": "it holds 200,000, but the T4 multiplies no bfloat16.",
-    },
+    }
 }
-NOT = "not `{value}`: "
+REFUSAL = "not `{value}`: "
 CHOOSE = Fields(
-    choices(PLAIN, MACHINES, NOT) | choices((*PLAIN, WIDE), TWO_LAYERS, NOT)
+    choices(PLAIN, MACHINES, REFUSAL)
+    | choices((*PLAIN, WIDE_IN_FLOAT32), TWO_LAYERS, REFUSAL)
 )
 
 # --- 2: what a panel says; a test asks the model itself ---------------------------------
@@ -82,9 +83,9 @@ PANEL = {
     },
 }
 LAYERS = ("embed", "norm", "conv", "pool", "hidden", "logits")
-READING = Fields(
+PANEL_READING = Fields(
     {
-        **choices(LAYERS, PANEL, NOT),
+        **choices(LAYERS, PANEL, REFUSAL),
         "kB at 64": Number(
             1881,
             {
@@ -107,17 +108,20 @@ def load(path):
         return keras.saving.load_model(path)
 
 """
-WITH, READ = "with dtype_policy", "return keras.saving.load_model(path)"
+WITH_POLICY = "with dtype_policy"
+READ_FILE = "return keras.saving.load_model(path)"
 WRAP = (
     'model.compile(keras.optimizers.LossScaleOptimizer(keras.optimizers.Adam()), "mse")'
 )
-ANEW = f"{READ.replace('return', 'model =')}\n        {WRAP}\n        return model"
+WRAPPED_ANEW = (
+    f"{READ_FILE.replace('return', 'model =')}\n        {WRAP}\n        return model"
+)
 # a part of what is said, and the edits that make the right function a wrong one
 LOAD_SLIPS = {
     "not the saved one: Adam at step 0": {"mixed_float16": "float32"},
-    "not the saved one: LossScaleOptimizer at step 0": {READ: ANEW},
+    "not the saved one: LossScaleOptimizer at step 0": {READ_FILE: WRAPPED_ANEW},
     "NoneType at step 0": {"l(path)": "l(path, compile=False)"},
-    "is mixed_float16 now": {WITH: "if not keras.config.set_dtype_policy"},
+    "is mixed_float16 now": {WITH_POLICY: "if not keras.config.set_dtype_policy"},
     "end it with `return`": {"return ": ""},
 }
 
@@ -129,16 +133,16 @@ def trained_file() -> bytes:
     from course_utils.training import dtype_policy
 
     with dtype_policy("float32"), tempfile.TemporaryDirectory() as folder:
-        trained = hidden_model("mixed_float16")
-        trained.compile("adam", "mse", jit_compile=False)
-        trained.fit(np.zeros((12, 6)), np.zeros((12, 3)), batch_size=4, verbose=0)
-        trained.optimizer.dynamic_scale.assign(4096)
+        model = hidden_model("mixed_float16")
+        model.compile("adam", "mse", jit_compile=False)
+        model.fit(np.zeros((12, 6)), np.zeros((12, 3)), batch_size=4, verbose=0)
+        model.optimizer.dynamic_scale.assign(4096)
         path = Path(folder) / "model.keras"
-        trained.save(path)
+        model.save(path)
         return path.read_bytes()
 
 
-def load_problem(function, _) -> str | None:
+def load_problem(function: object, _: object) -> str | None:
     """What is wrong with a function that loads a model trained under mixed_float16, or
     None.
     """
@@ -150,7 +154,7 @@ def load_problem(function, _) -> str | None:
         path = f"{folder}/model.keras"
         Path(path).write_bytes(trained_file())
         model = call(function, path, end="`return` and the model")
-        left = keras.config.dtype_policy().name
+        policy_after = keras.config.dtype_policy().name
     if not isinstance(model, keras.Model):
         return f"Your function returns {describe(model)}: return the model."
     optimizer = getattr(model, "optimizer", None)
@@ -158,12 +162,12 @@ def load_problem(function, _) -> str | None:
     scale = float(getattr(optimizer, "dynamic_scale", 0))
     if (steps, scale) != (3, 4096):
         kind = type(optimizer).__name__
-        asked = "Which policy is set while the file is read?"
-        return f"The optimizer of your model is not the saved one: {kind} at step {steps}. {asked}"
-    if left != "float32":
         return (
-            f"The model is right. But the global policy is {left} now; it was float32."
+            f"The optimizer of your model is not the saved one: {kind} at step {steps}."
+            " Which policy is set while the file is read?"
         )
+    if policy_after != "float32":
+        return f"The model is right. But the global policy is {policy_after} now; it was float32."
     return None
 
 
@@ -184,8 +188,8 @@ EXERCISES = [
     Exercise(
         id=11,
         minutes=3,
-        solution=parts(READING.right),
-        answer=READING,
+        solution=parts(PANEL_READING.right),
+        answer=PANEL_READING,
         hints=[
             "Diamonds stand in three places: on the way into a layer, below it at its weights, and"
             " in its box.",
@@ -200,10 +204,7 @@ EXERCISES = [
         solution=judge.CODE + "\nanswer = Fade",
         answer=judge.judge,
         slips=judge.SLIPS,
-        wrong=[
-            (lambda units: units, "raises TypeError"),
-            ("Fade", "class itself"),
-        ],
+        wrong=[(lambda units: units, "raises TypeError"), ("Fade", "class itself")],
         hints=[
             "`self.add_weight` makes a float32 weight that Keras trains, saves, and casts whenever"
             " `call` reads it.",

@@ -4,6 +4,7 @@ import math
 import re
 import textwrap
 
+import pandas as pd
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyBboxPatch, Patch, Rectangle
 from matplotlib.ticker import EngFormatter
@@ -13,16 +14,16 @@ from course_utils.figures.looks import COLORS, HATCHES, filled
 from course_utils.figures.words import described
 
 PER_ROW = 4
-# In inches: a layer with half a pipe on either side is so wide and high; half the width
-# and height of its box; the box of its weights and the pipe from there; how thick a
-# pipe is; the piece of pipe that each row begins with.
-CELL, LINE = 2.0, 1.66
-SIDE, FOOT = 0.57, 0.38
-WEIGHTS = (0.5, 0.14)
-RISE = 0.3
-PIPE = 0.13
-STUB = 0.55
-WIDE = 15  # characters in a line of a box
+# in inches
+CELL = 2.0  # width of a layer with half a pipe on either side
+LINE = 1.66  # its height
+SIDE = 0.57  # half the width of its box
+FOOT = 0.38  # half the height
+WEIGHTS = (0.5, 0.14)  # the box of its weights
+RISE = 0.3  # the pipe from there
+PIPE = 0.13  # how thick a pipe is
+STUB = 0.55  # the piece of pipe that each row begins with
+CHARACTERS_PER_LINE = 15  # of the text in a box
 NARROW = ("float16", "bfloat16")
 FULL: dict = {"marker": "D", "color": INK, "linestyle": "none"}
 HOLLOW: dict = FULL | {"markerfacecolor": "none", "markeredgewidth": 2}
@@ -30,7 +31,7 @@ RING: dict = HOLLOW | {"marker": "o"}
 BYTES = EngFormatter("B")  # 4100 is "4.1 kB"
 
 
-def draw_dtypes(flow) -> Picture:
+def draw_dtypes(flow: pd.DataFrame) -> Picture:
     """A model as boxes and pipes: pipes in the color of what flows, weights in their
     own.
 
@@ -60,14 +61,14 @@ def draw_dtypes(flow) -> Picture:
     figure, ax = canvas(max(5.0, STUB + columns * CELL), lines * LINE + 0.9)
     ax.set(xlim=(-STUB, columns * CELL + 0.1), ylim=(-lines * LINE, 0), aspect="equal")
     ax.set_axis_off()
-    _moved(ax, -0.12, -0.72, sum(flow.attrs["borders"].values()), ha="right")
+    _write_bytes(ax, -0.12, -0.72, sum(flow.attrs["borders"].values()), ha="right")
     for number, cell in enumerate(cells):
         line, column = divmod(number, columns)
         x = (column + 0.5) * CELL
         y = -line * LINE - 0.6
         ends = column == columns - 1 or cell is cells[-1]
-        _arriving(ax, x - SIDE, x - CELL / 2, y, cell, column == 0)
-        _leaving(ax, x + SIDE, x + CELL / 2, y, cell, ends)
+        _draw_input(ax, x - SIDE, x - CELL / 2, y, cell, column == 0)
+        _draw_output(ax, x + SIDE, x + CELL / 2, y, cell, ends)
         if cell.layer in leaks:
             ax.plot(x + SIDE + 0.17, y, markersize=22, **RING)
             at = (x + SIDE + 0.03, y - 0.3)
@@ -91,16 +92,16 @@ def draw_dtypes(flow) -> Picture:
     heading = f"{low} of {len(cells)} layers hand on 16 bits"
     if leaks:
         heading = f"{listed(leaks)}: its policy says 16 bits, and it hands on float32"
-    held = "there are no weights"
+    weights_text = "there are no weights"
     if weights:
         stay = weights == ["float32"] and {*NARROW} & {*pipes}
-        held = f"weights {'stay' if stay else 'are'} {listed(weights)}"
-    moved = total_moved(flow)
+        weights_text = f"weights {'stay' if stay else 'are'} {listed(weights)}"
+    cast_bytes = total_cast_bytes(flow)
     casts = "nothing is cast"
-    if moved:
+    if cast_bytes:
         batch = flow.attrs["batch_size"]
-        casts = f"casts move {_bytes(moved)} in a forward pass of {batch}"
-    ax.set_title(f"{heading}\n{held}; {casts}", fontsize=11)
+        casts = f"casts move {_bytes(cast_bytes)} in a forward pass of {batch}"
+    ax.set_title(f"{heading}\n{weights_text}; {casts}", fontsize=11)
     return described(figure, "; ".join(map(_in_words, cells)))
 
 
@@ -108,14 +109,14 @@ def _hands_on_32(cell):
     return "float32" in cell.output_dtype.split(", ")
 
 
-def total_moved(flow) -> int:
+def total_cast_bytes(flow: pd.DataFrame) -> int:
     """Bytes that all casts of a table of `precision.dtype_flow` read and write."""
     columns = ["input_moved", "weight_moved", "inside_moved"]
-    moved = flow[columns].to_numpy().sum()
-    return int(moved) + sum(flow.attrs["borders"].values())
+    cast_bytes = flow[columns].to_numpy().sum()
+    return int(cast_bytes) + sum(flow.attrs["borders"].values())
 
 
-def _moved(ax, x, y, count, **options):
+def _write_bytes(ax, x, y, count, **options):
     if count:
         write(ax, x, y, _bytes(count), va="top", **options)
 
@@ -124,14 +125,14 @@ def _bytes(count):
     return BYTES(float(f"{count:.3g}"))
 
 
-def _arriving(ax, x, start, y, cell, first):
+def _draw_input(ax, x, start, y, cell, first):
     """The pipe into a layer, whose box begins at x, with diamonds where the dtype
     changes.
     """
     cast = x
     if cell.cast:
         cast -= 0.2
-        _moved(ax, cast + 0.1, y - 0.12, cell.input_moved, ha="right")
+        _write_bytes(ax, cast + 0.1, y - 0.12, cell.input_moved, ha="right")
     if first:
         _pipe(ax, start - STUB, start, y, cell.before)
     _pipe(ax, start, cast, y, cell.input_dtype)
@@ -148,7 +149,7 @@ def _arriving(ax, x, start, y, cell, first):
         _above(ax, start - STUB, y, cell.before, "left")
 
 
-def _leaving(ax, x, end, y, cell, last):
+def _draw_output(ax, x, end, y, cell, last):
     """The pipe out of a layer, whose box ends at x."""
     _pipe(ax, x, end, y, cell.output_dtype)
     if last or cell.after != cell.output_dtype:
@@ -186,7 +187,7 @@ def _layer(ax, x, y, cell):
             ax.add_patch(Rectangle(corner, PIPE, RISE / 2, **_lane(dtype)))
         if cell.read_dtype != cell.variable_dtype:
             ax.plot(x, middle, markersize=9, **FULL)
-            _moved(ax, x + 0.13, middle + 0.07, cell.weight_moved, ha="left")
+            _write_bytes(ax, x + 0.13, middle + 0.07, cell.weight_moved, ha="left")
         corner = (x - WEIGHTS[0] / 2, low - WEIGHTS[1])
         ax.add_patch(Rectangle(corner, *WEIGHTS, **_style(cell.variable_dtype)))
         text = f"{cell.variable_dtype}, {_bytes(cell.weight_bytes)}"
@@ -213,10 +214,10 @@ def _name(cell):
     """
     *outer, name = cell.layer.split("/")
     lines = [f"{outer[-1]}/"] if outer else []
-    lines += textwrap.wrap(re.sub("_(?=.)", "_ ", name), WIDE)
+    lines += textwrap.wrap(re.sub("_(?=.)", "_ ", name), CHARACTERS_PER_LINE)
     if not name.replace("_", "").startswith(cell.kind.lower()):
         lines += textwrap.wrap(
-            re.sub("(?<=[a-z])(?=[A-Z])", " ", f"({cell.kind})"), WIDE
+            re.sub("(?<=[a-z])(?=[A-Z])", " ", f"({cell.kind})"), CHARACTERS_PER_LINE
         )
     lines = [line.replace("_ ", "_") for line in lines[:3]]
     if cell.inside_moved:

@@ -19,20 +19,18 @@ class Fade(keras.layers.Layer):
         return inputs * self.gain + tf.cast(ramp, self.compute_dtype)
 
 """
-ONES, GAIN, RAMP = (
-    'initializer="ones"',
-    "self.gain +",
-    "tf.cast(ramp, self.compute_dtype)",
-)
+ONES = 'initializer="ones"'
+GAIN = "self.gain +"
+RAMP = "tf.cast(ramp, self.compute_dtype)"
 RAW = {
     f"self.add_weight(shape=(input_shape[-1],), {ONES})": "tf.Variable(tf.ones(input_shape[-1]))"
 }
-# the layer of the task
-GIVEN = RAW | {"inputs *": 'tf.cast(inputs, "float32") *', RAMP: "ramp"}
+# the layer that the task shows
+TASK_LAYER = RAW | {"inputs *": 'tf.cast(inputs, "float32") *', RAMP: "ramp"}
 PRODUCT = 'tf.cast(inputs, "float32") * tf.cast(self.gain, "float32")'
 SUM = f"inputs * {GAIN} {RAMP}"
 SLIPS = {  # a part of what is said, and the edits that make the right layer a wrong one
-    "the output is float32: your layer promotes": GIVEN,
+    "the output is float32: your layer promotes": TASK_LAYER,
     "Keras casts inputs and weights from": [RAW, {RAMP: "ramp"}],
     "neither trained nor saved": RAW
     | {GAIN: "tf.cast(self.gain, self.compute_dtype) +"},
@@ -51,7 +49,7 @@ GAINS = np.arange(4, 12, dtype="float32") / 16
 CASTS = "Keras casts inputs and weights from `self.add_weight`, no `tf.Variable` and no constant."
 
 
-def check(answer, policy) -> str | None:
+def check(answer: object, policy: str) -> str | None:
     """What is wrong with a class of layers under a policy, or None."""
     import keras  # late: it loads TensorFlow
 

@@ -4,7 +4,10 @@ import keras
 from keras import layers
 
 
-def six_layers(softmax=None, first=()) -> keras.Sequential:
+def six_layers(
+    softmax: str | None = None,
+    first: list[layers.Layer] | tuple[layers.Layer, ...] = (),
+) -> keras.Sequential:
     """A small network with named layers, under the dtype policy in force; not compiled.
 
     conv – pool – flatten – hidden – logits – softmax, as in notebook 03: a `keras.Model`

@@ -15,11 +15,7 @@ from course_utils.figures.base import (
     panels,
     write,
 )
-from course_utils.figures.looks import (
-    bar_look,
-    filled,
-    line_look,
-)
+from course_utils.figures.looks import bar_look, filled, line_look
 from course_utils.figures.series import stack
 from course_utils.figures.words import described
 from course_utils.profiling.ops import BACKWARD
@@ -86,7 +82,7 @@ def _phases(step):
     return np.select([before, still], [0, 1], 2)
 
 
-def draw_peak_parts(measured) -> Picture:
+def draw_peak_parts(measured: pd.DataFrame) -> Picture:
     """The counted and the measured peak of a step: a panel for each batch, two policies
     in each.
 
@@ -133,7 +129,7 @@ def draw_peak_parts(measured) -> Picture:
     return described(figure)
 
 
-def draw_loss_curves(curves) -> Picture:
+def draw_loss_curves(curves: pd.DataFrame) -> Picture:
     """How far two runs are apart at each step, beside the loss itself; medians over the
     seeds.
 

@@ -42,5 +42,5 @@ answer = ["batch", "graph", "tensorflow", "prefetch", "float32", "statistics"]""
                 "of the bar: products.",
             ),
         ],
-    ),
+    )
 ]

@@ -21,7 +21,7 @@ from course_utils.figures.words import described
 from course_utils.profiling import QUESTIONS
 from course_utils.profiling.recordings import PASSES
 
-SPENT = {"other": "other operations"}
+LABELS = {"other": "other operations"}
 HEADING = {"ha": "left", "va": "baseline", "fontsize": 10}
 
 
@@ -91,7 +91,7 @@ def draw_timeline(traces: dict, title: str = "What ran, where and when") -> Pict
         for (lane, part), runs in table.groupby(["lane", "part"], sort=False):
             at = places[label, lane]
             lengths = runs["end"] - runs["start"]
-            name = SPENT.get(part, part)
+            name = LABELS.get(part, part)
             words.append(f"{label}, {lane}: {name} {lengths.sum():.3g} ms")
             parts.add(part)
             if part == "pass":  # a line with a tick at each end
@@ -113,7 +113,7 @@ def draw_timeline(traces: dict, title: str = "What ran, where and when") -> Pict
     ax.set_yticks([*places.values()], [lane for _, lane in places])
     ax.set(xlim=(0, end), ylim=(low + 0.6, -0.6), xlabel="ms", title=title)
     handles = [
-        Patch(label=SPENT.get(part, part), **look)
+        Patch(label=LABELS.get(part, part), **look)
         for part, look in BUDGET.items()
         if part in parts
     ]

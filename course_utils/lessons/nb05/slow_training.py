@@ -4,7 +4,7 @@ judge of which were made.
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,12 +27,12 @@ REPAIRS = tuple(SHOWS)
 LATE = "bfloat16"  # what may be tried once nothing else is wrong
 NAMES = (*REPAIRS, LATE)
 BATCH = 256
-SMALL = 32
+SMALL_BATCH = 32
 WIDTH = 512
-READING = 0.006
+READ_SECONDS = 0.006
 
 
-def colleague(repairs=()) -> Callable[[], float]:
+def colleague(repairs: Collection[str] = ()) -> Callable[[], float]:
     """A colleague's training step on 256 pictures, with those of `REPAIRS` that are
     named.
 
@@ -80,9 +80,9 @@ def colleague(repairs=()) -> Callable[[], float]:
 
     if "graph" in repairs:
         train = tf.function(train, jit_compile=False)
-    data = read_slowly(images, labels, BATCH, READING)
+    data = read_slowly(images, labels, BATCH, READ_SECONDS)
     batches = iter(data.prefetch(2) if "prefetch" in repairs else data)
-    size = BATCH if "batch" in repairs else SMALL
+    size = BATCH if "batch" in repairs else SMALL_BATCH
 
     def step():
         x, y = next(batches)
@@ -93,7 +93,9 @@ def colleague(repairs=()) -> Callable[[], float]:
     return step
 
 
-def read_slowly(images, labels, batch, seconds) -> "tf.data.Dataset":
+def read_slowly(
+    images: np.ndarray, labels: np.ndarray, batch: int, seconds: float
+) -> "tf.data.Dataset":
     """A `tf.data.Dataset` without end of (images, labels), each batch of which takes so
     many seconds to read and no core.
 
@@ -104,11 +106,12 @@ def read_slowly(images, labels, batch, seconds) -> "tf.data.Dataset":
     """
     import tensorflow as tf
 
+    def wait():
+        time.sleep(seconds)
+        return np.int64(0)
+
     def read(x, y):
-        wait = tf.numpy_function(
-            lambda: np.int64(time.sleep(seconds) or 0), [], tf.int64
-        )
-        with tf.control_dependencies([wait]):
+        with tf.control_dependencies([tf.numpy_function(wait, [], tf.int64)]):
             return tf.identity(x), tf.identity(y)
 
     data = tf.data.Dataset.from_tensor_slices((images, labels)).repeat().batch(batch)
@@ -117,7 +120,7 @@ def read_slowly(images, labels, batch, seconds) -> "tf.data.Dataset":
     return data.map(read).with_options(options)
 
 
-def judge(answer) -> str | None:
+def judge(answer: object) -> str | None:
     """What is wrong with a list of repairs, or None: all six are wanted, in any order.
 
     >>> judge(REPAIRS[1:])
@@ -130,16 +133,16 @@ def judge(answer) -> str | None:
     for name in answer:
         if not isinstance(name, str) or name not in NAMES:
             return f"You gave {describe(name)} in the list: {wanted}."
-    left = [name for name in REPAIRS if name not in answer]
-    if not left:
+    faults = [name for name in REPAIRS if name not in answer]
+    if not faults:
         return None
     if LATE in answer:
         return (
             "bfloat16 makes products faster at best, and this step spends its time elsewhere."
             " Take it out of the list, and try it after the six repairs."
         )
-    parts = ", ".join(dict.fromkeys(SHOWS[name] for name in left))
+    parts = ", ".join(dict.fromkeys(SHOWS[name] for name in faults))
     return (
-        f"You repaired {len(REPAIRS) - len(left)} of 6 faults. The rest shows in these parts of"
+        f"You repaired {len(REPAIRS) - len(faults)} of 6 faults. The rest shows in these parts of"
         f" the bar: {parts}."
     )

@@ -6,6 +6,7 @@ Everything is made here; nothing draws on a seed that the learner may have set.
 
 import contextlib
 import io
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -38,7 +39,7 @@ FAULTS = {  # letter: what it is, and the edits
 }
 
 
-def made(step, policy="mixed_float16") -> tuple:
+def make_loop(step: Callable, policy: str = "mixed_float16") -> tuple:
     """Return (model, optimizer, step) anew, of step(model, optimizer, loss_fn, x, y).
 
     Under mixed_float16 the optimizer is wrapped.
@@ -53,38 +54,39 @@ def made(step, policy="mixed_float16") -> tuple:
     return model, optimizer, partial(step, model, optimizer, loss_fn)
 
 
-def built(letter) -> tuple:
+def faulty_loop(letter: str) -> tuple:
     """One of the six, made anew."""
-    return made(edited(CODE, "step", FAULTS[letter][1]))
+    return make_loop(edited(CODE, "step", FAULTS[letter][1]))
 
 
-six = {letter: partial(built, letter) for letter in FAULTS}
+six = {letter: partial(faulty_loop, letter) for letter in FAULTS}
 
 # --- one's own step -------------------------------------------------------------------
 
 CLIP = 0.1  # the length that a gradient may have
 CLIPPED = CODE.replace(APPLY, LIMIT.format("optimizer.scale_loss(0.1)") + APPLY)
-GIVEN, SCALED = "apply(gradients", "optimizer.scale_loss(loss)"
+APPLY_CALL = "apply(gradients"
+SCALE_CALL = "optimizer.scale_loss(loss)"
 SLIPS = {  # a part of what is said, and the edits that make the right step a wrong one
     "a limit, a decay or the like meets": {"optimizer.scale_loss(0.1)": "0.1"},
     "arrives as one of 1:": {"(0.1)": "(1.0)"},
-    "The loss is not scaled": {SCALED: "loss"},
+    "The loss is not scaled": {SCALE_CALL: "loss"},
     "The gradients are unscaled twice": {
-        GIVEN: "apply([g / optimizer.scale_loss(1.0) for g in gradients]"
+        APPLY_CALL: "apply([g / optimizer.scale_loss(1.0) for g in gradients]"
     },
     "still scaled reach the update": {"optimizer.apply": "optimizer.inner_optimizer.apply"},
-    "no attribute 'get_scaled_loss'": {SCALED: "optimizer.get_scaled_loss(loss)"},
+    "no attribute 'get_scaled_loss'": {SCALE_CALL: "optimizer.get_scaled_loss(loss)"},
     "moves the weights, or what": {
-        GIVEN: "apply([tf.where(tf.math.is_finite(g), g, 0.0) for g in gradients]"
+        APPLY_CALL: "apply([tf.where(tf.math.is_finite(g), g, 0.0) for g in gradients]"
     },
-    "goes uphill": {GIVEN: "apply([-g for g in gradients]"},
+    "goes uphill": {APPLY_CALL: "apply([-g for g in gradients]"},
     "move no weight": {APPLY: APPLY.replace("(", "(zip(").replace(")", "))")},
     "returns the scaled loss": {"return loss": "return scaled"},
     "returns None": {"return loss": "pass"},
 }  # fmt: skip
 
 
-def wrong(step, policy) -> str | None:
+def step_problem(step: Callable, policy: str) -> str | None:
     """What `probe` finds about a step under a policy, or how it clips otherwise than it
     should.
     """
@@ -94,20 +96,20 @@ def wrong(step, policy) -> str | None:
     from course_utils.training import dtype_policy
 
     kind = "LossScaleOptimizer" if policy == "mixed_float16" else "plain optimizer"
-    printed = contextlib.redirect_stdout(io.StringIO())  # it is called many times
+    hush = contextlib.redirect_stdout(io.StringIO())  # it is called many times
     # restored, whatever the step does
-    with dtype_policy(keras.config.dtype_policy()), printed:
-        watched = Watched(partial(made, step, policy), *batch)
+    with dtype_policy(keras.config.dtype_policy()), hush:
+        watched = Watched(partial(make_loop, step, policy), *batch)
         mistakes = findings(watched)
     if mistakes:
         fix = mistakes[0].fix.partition("  #")[0]
         return f"{policy}, {kind}: {mistakes[0].message} Write `{fix}`."
     if watched.natural.loss is None:
         return f"Your function returns {describe(watched.natural.result)}: return the loss."
-    clipped = watched.clipped
-    if not near(clipped, CLIP, 0.02):
-        return f"A long gradient arrives as one of {clipped:.3g}: cut it to {CLIP} of true length."
+    length = watched.clipped
+    if not near(length, CLIP, 0.02):
+        return f"A long gradient arrives as one of {length:.3g}: cut it to {CLIP} of true length."
     return None
 
 
-judge = Function(wrong, ("mixed_float16", "float32", "mixed_bfloat16"))
+judge = Function(step_problem, ("mixed_float16", "float32", "mixed_bfloat16"))

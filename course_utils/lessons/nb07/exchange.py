@@ -8,7 +8,9 @@ import time
 
 from course_utils.distributed.workers import run_workers
 
-SIDE, BATCH, ROUNDS = 1000, 512, 24
+SIDE = 1000
+BATCH = 512
+ROUNDS = 24
 # What computes and what travels.
 KINDS = {
     "float32": ("float32", "float32"),
@@ -38,15 +40,15 @@ def _work():
     rows = tf.random.normal((BATCH, SIDE))
     weights = tf.random.normal((SIDE, SIDE))
 
-    def summed(numbers):
+    def all_reduce(numbers):
         return tf.distribute.get_replica_context().all_reduce(
             "SUM", tf.identity(numbers)
         )
 
-    def gradient(dtype, sent):  # two of the three products of a dense layer
+    def gradient(dtype, sent_dtype):  # two of the three products of a dense layer
         a = tf.cast(rows, dtype)
         w = tf.cast(weights, dtype)
-        return tf.cast(tf.matmul(a, tf.matmul(a, w), transpose_a=True), sent)
+        return tf.cast(tf.matmul(a, tf.matmul(a, w), transpose_a=True), sent_dtype)
 
     def run(function, *arguments):
         call = tf.function(lambda: strategy.run(lambda: function(*arguments)[:1]))
@@ -57,8 +59,8 @@ def _work():
         ("compute", kind): run(gradient, *dtypes) for kind, dtypes in KINDS.items()
     }
     for kind, dtypes in KINDS.items():
-        calls["step", kind] = run(lambda *both: summed(gradient(*both)), *dtypes)
-        calls["exchange", dtypes[1]] = run(summed, tf.cast(weights, dtypes[1]))
+        calls["step", kind] = run(lambda *both: all_reduce(gradient(*both)), *dtypes)
+        calls["exchange", dtypes[1]] = run(all_reduce, tf.cast(weights, dtypes[1]))
     times = {name: [] for name in calls}
     for _ in range(ROUNDS):
         for name, call in calls.items():

@@ -18,47 +18,49 @@ PREDICTION = Prediction(
 
 # --- 2: what the two orders send ------------------------------------------------------
 
-WEIGHTS, DEVICES, GOOD = 1_011_466, 8, 2_000
-SIZE = 4 * WEIGHTS / 1e6  # MB in float32
-SENT = 2 * (DEVICES - 1) / DEVICES * SIZE
-STEPS = GOOD + 1
+WEIGHTS = 1_011_466
+DEVICES = 8
+GOOD_STEPS = 2_000
+SIZE_MB = 4 * WEIGHTS / 1e6  # in float32
+SENT_MB = 2 * (DEVICES - 1) / DEVICES * SIZE_MB
+ALL_STEPS = GOOD_STEPS + 1
 ONLY_ONE = "You gave {value:.6g}. Add up: one for each step that has it."
 ORDERS = Fields(
     {
         "check first": Number(
-            GOOD + STEPS,
+            GOOD_STEPS + ALL_STEPS,
             {
-                GOOD: "the flag is an all-reduce too, in each step.",
-                STEPS: "the gradients are one all-reduce more, in each step that is taken.",
-                2 * STEPS: "in the step that is skipped no gradients are sent.",
+                GOOD_STEPS: "the flag is an all-reduce too, in each step.",
+                ALL_STEPS: "the gradients are one all-reduce more, in each step that is taken.",
+                2 * ALL_STEPS: "in the step that is skipped no gradients are sent.",
             },
             otherwise=ONLY_ONE,
             close=0,
         ),
         "sum first": Number(
-            STEPS,
+            ALL_STEPS,
             {
-                GOOD: "that the step is skipped comes out of its sum: it has been paid for.",
+                GOOD_STEPS: "that the step is skipped comes out of its sum: it has been paid for.",
                 (
-                    GOOD + STEPS,
-                    2 * STEPS,
+                    GOOD_STEPS + ALL_STEPS,
+                    2 * ALL_STEPS,
                 ): "here nobody asks: the sum of the gradients tells.",
             },
             otherwise=ONLY_ONE,
             close=0,
         ),
         "MB": Number(
-            SENT,
+            SENT_MB,
             {
-                SENT
+                SENT_MB
                 / 2: "that is 2 bytes for each gradient, or the way around once. They are"
                 " float32, and they go around twice.",
                 (7, 7.1): "that is near: give two decimals.",
-                SIZE: "that is their size. A ring sends 2 (N − 1) / N times as much.",
+                SIZE_MB: "that is their size. A ring sends 2 (N − 1) / N times as much.",
                 2
-                * SIZE: "that is twice their size. Each way around sends 7 of 8 parts.",
-                8 * SENT: "that is what all eight send together.",
-                SENT * 1e6: "that is in bytes. Divide by 10**6.",
+                * SIZE_MB: "that is twice their size. Each way around sends 7 of 8 parts.",
+                8 * SENT_MB: "that is what all eight send together.",
+                SENT_MB * 1e6: "that is in bytes. Divide by 10**6.",
             },
             otherwise="you gave {value:.6g}. How many rounds are there, and how large is a part?",
             close=0.002,
@@ -68,25 +70,27 @@ ORDERS = Fields(
 
 # --- 4: which way fits ----------------------------------------------------------------
 
-OWN, CURE, JAX = WAYS = ("Keras's own", "all decide", "Keras on JAX")
+OWN = "Keras's own"
+CURE = "all decide"
+JAX = "Keras on JAX"
 NO_SCALE = (
     "there is no loss scale here, so nothing is decided, and nothing can go wrong."
 )
 FAILS = "section 6 tried that: it fails on TensorFlow, whatever the optimizer."
-LOST = "one overflow of another replica, and {}. Who asks the others?"
+LOST_BY = "one overflow of another replica, and {}. Who asks the others?"
 SMALLER = "it would be right. Which smaller change makes TensorFlow right too?"
 PLAN = Fields(
     choices(
-        WAYS,
+        (OWN, CURE, JAX),
         {
             "A": {
                 CURE: NO_SCALE,
                 JAX: "it would be right. Does anything fail here without?",
             },
-            "B": {OWN: LOST.format("the weights are lost"), JAX: SMALLER},
+            "B": {OWN: LOST_BY.format("the weights are lost"), JAX: SMALLER},
             "C": {OWN: FAILS, CURE: FAILS},
             "D": {
-                OWN: LOST.format("the other process waits for good"),
+                OWN: LOST_BY.format("the other process waits for good"),
                 JAX: SMALLER,
             },
             "E": {OWN: FAILS, CURE: FAILS},
@@ -112,12 +116,7 @@ SCALING = Fields(
         ),
         "float32": Number(
             200 / 3,
-            {
-                (
-                    100 / 3,
-                    0.667,
-                ): "give the share that the device computes, in percent.",
-            },
+            {(100 / 3, 0.667): "give the share that the device computes, in percent."},
             otherwise=AGAIN,
         ),
         "mixed": Number(

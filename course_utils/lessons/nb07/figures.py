@@ -72,7 +72,9 @@ def draw_lanes(runs: dict, title: str, who: str = "replica") -> Picture:
     steps = sorted(set(every["step"]))
     figure, axes = panels(len(runs), height=1.6 + 0.75 * count, sharey=True)
     figure.suptitle(title, fontsize=11)
-    words, kinds, signs = [], {}, set()
+    words = []
+    kinds = {}
+    signs = set()
     for ax, (name, table) in zip(axes, tables.items(), strict=True):
         last = table.groupby("replica")["step"].max()
         ends = [last.get(lane, -1) for lane in range(count)]  # -1: it finished none
@@ -96,9 +98,9 @@ def _all_reduces(ax, table, ends, steps):
     looks = {}
     for step, rows in table.groupby("step"):
         if rows["replica"].nunique() == len(ends):
-            shared = set.intersection(*map(set, rows["sums"]))
+            common = set.intersection(*map(set, rows["sums"]))
             for kind, (at, width, label, look) in SUMS.items():
-                if kind in shared:
+                if kind in common:
                     looks[label] = look
                     ax.bar(step + at, len(ends) - 0.44, width, -0.28, zorder=1, **look)
     at, width, _, look = SUMS["gradients"]
@@ -155,10 +157,10 @@ def _summary(table, ends, last, who):
         if end < last
     ]
     final = table[table["step"] == table["replica"].map(dict(enumerate(ends)))]
-    lost = sorted(final["replica"][~final["finite"]])
+    broken = sorted(final["replica"][~final["finite"]])
     end = "in the end the weights are finite"
-    if lost:
-        several = who if len(lost) == 1 else f"{who}s"
-        whose = f"{several} {listed(list(map(str, lost)))}"
+    if broken:
+        several = who if len(broken) == 1 else f"{who}s"
+        whose = f"{several} {listed(list(map(str, broken)))}"
         end = f"in the end the weights of {whose} are not finite"
     return "; ".join([sentence or "nothing overflows", *stops, end])

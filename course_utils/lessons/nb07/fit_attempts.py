@@ -8,9 +8,13 @@ import contextlib
 import gc
 import importlib.util
 import json
+from typing import TYPE_CHECKING
 
 from course_utils import paths, processes
 from course_utils.errors import shorten
+
+if TYPE_CHECKING:
+    import tensorflow as tf
 
 RECORD = paths.data("keras_on_jax.json")  # written by tools/record.py
 ON_JAX = {
@@ -24,7 +28,12 @@ BOLD = "\x1b[1m"
 
 
 def attempt(
-    size=64, policy="float32", bright=None, optimizer=None, strategy=None, **options
+    size: int = 64,
+    policy: str = "float32",
+    bright: int | None = None,
+    optimizer: dict | None = None,
+    strategy: "tf.distribute.Strategy | None" = None,
+    **options: object,
 ) -> str:
     """Fit two batches of this `size`; one line on what came of it, such as "works".
 

@@ -7,6 +7,7 @@ all-reduce waits for all others.
 import contextlib
 import io
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,10 +29,8 @@ def check_finite(gradients, context):
 
 """
 NAME = "check_finite"
-ASKED, ISFINITE = (
-    'context.all_reduce("SUM", tf.cast(~finite, tf.float32))',
-    "tf.math.is_finite(g)",
-)
+ALL_REDUCE = 'context.all_reduce("SUM", tf.cast(~finite, tf.float32))'
+IS_FINITE = "tf.math.is_finite(g)"
 STUCK = (
     "a replica waits in an all-reduce for good, because another one never comes to it"
 )
@@ -42,13 +41,13 @@ GRAPH = (
 )
 SLIPS = {  # what to say, and the edits that make the right check a wrong one
     "Each replica decides alone here. Add up what they find, with `context.all_reduce`.": {
-        ASKED: "tf.cast(~finite, tf.float32)"
+        ALL_REDUCE: "tf.cast(~finite, tf.float32)"
     },
     STUCK: {
         "    overflows": "    if not finite:\n        return finite\n    overflows"
     },
     "You ask replica 0 alone, as Keras's own does.": {
-        ASKED: ASKED[:-1] + " * float(context.replica_id_in_sync_group == 0))"
+        ALL_REDUCE: ALL_REDUCE[:-1] + " * float(context.replica_id_in_sync_group == 0))"
     },
     "You take the step if any replica is finite. All of them have to be.": {
         "overflows == 0": "overflows < context.num_replicas_in_sync"
@@ -57,10 +56,10 @@ SLIPS = {  # what to say, and the edits that make the right check a wrong one
         "in gradients]": "in gradients[:1]]"
     },
     "You look for NaN only. Infinity is an overflow too.": {
-        ISFINITE: "~tf.math.is_nan(g)"
+        IS_FINITE: "~tf.math.is_nan(g)"
     },
     "You look for infinity only. NaN comes of an overflow too.": {
-        ISFINITE: "~tf.math.is_inf(g)"
+        IS_FINITE: "~tf.math.is_inf(g)"
     },
     "True stands for a step that is taken.": {"overflows == 0": "overflows > 0"},
     BOOL: {"tf.cast(~finite, tf.float32)": "~finite"},
@@ -90,12 +89,12 @@ class Context:
     `sums` are those of the all-reduces that are over; at the next one the replica waits.
     """
 
-    def __init__(self, rank, count, sums):
+    def __init__(self, rank: int, count: int, sums: "list[tf.Tensor]"):
         self.replica_id_in_sync_group = rank
         self.num_replicas_in_sync = count
         self._sums = iter(sums)
 
-    def all_reduce(self, reduce_op, value) -> "tf.Tensor":
+    def all_reduce(self, reduce_op: object, value: "tf.Tensor") -> "tf.Tensor":
         """The sum of what all replicas bring."""
         import tensorflow as tf
 
@@ -112,21 +111,21 @@ class Context:
         return total
 
 
-def gradients_of(case) -> list:
+def gradients_of(case: tuple[int, dict]) -> list:
     """Gradients of a case: for each replica float32 tensors of three and of two
     numbers.
     """
     import tensorflow as tf
 
-    count, spoiled = case
+    count, overflows = case
     source = np.random.RandomState(7)
     gradients = source.normal(0, 1, (count, 2, 3)).astype("float32")
-    for place, value in spoiled.items():
+    for place, value in overflows.items():
         gradients[place] = value
     return [[tf.constant(three), tf.constant(two[:2])] for three, two in gradients]
 
 
-def flags_of(check_finite, case) -> list[bool]:
+def flags_of(check_finite: Callable, case: tuple[int, dict]) -> list[bool]:
     """[the flag that each replica returns], True or False.
 
     The replicas run one after the other, each as far as the first all-reduce whose sum
@@ -143,19 +142,19 @@ def flags_of(check_finite, case) -> list[bool]:
         )
     sums = []
     while True:
-        brought = []
+        values = []
         flags = []
         for rank, gradients in enumerate(gradients_of(case)):
             try:
                 context = Context(rank, count, sums)
                 flags.append(call(function, gradients, context, end="`return`"))
             except _Waits as waiting:
-                brought += waiting.args
-        if not brought:
+                values += waiting.args
+        if not values:
             break
         if flags:
             raise Mistake(STUCK)
-        sums.append(call(tf.nest.map_structure, lambda *all: tf.add_n(all), *brought))
+        sums.append(call(tf.nest.map_structure, lambda *all: tf.add_n(all), *values))
     array = attempt(lambda: np.asarray(flags))
     if array is None or array.dtype != bool or array.shape != (count,):
         what = f"{describe(flags[0])}: return one True or False"
@@ -163,7 +162,7 @@ def flags_of(check_finite, case) -> list[bool]:
     return array.tolist()
 
 
-def outcome(check_finite, case) -> list[bool] | str:
+def outcome(check_finite: Callable, case: tuple[int, dict]) -> list[bool] | str:
     """The flags of a case, or a text that says what is wrong."""
     try:
         return flags_of(check_finite, case)
@@ -172,17 +171,17 @@ def outcome(check_finite, case) -> list[bool] | str:
         return GRAPH if in_graph else str(mistake)
 
 
-def outcomes(check_finite) -> list[list[bool] | str]:
+def outcomes(check_finite: Callable) -> list[list[bool] | str]:
     """What comes of each case."""
     return [outcome(check_finite, case) for case in CASES]
 
 
-def compare(check_finite, case) -> str | None:
+def compare(check_finite: Callable, case: tuple[int, dict]) -> str | None:
     """The flags of a case, where they are wrong, and why, or None."""
-    count, spoiled = case
-    start = f"Replicas: {count}, overflows on: {sorted({r for r, *_ in spoiled}) or 'none'};"
+    count, overflows = case
+    start = f"Replicas: {count}, overflows on: {sorted({r for r, *_ in overflows}) or 'none'};"
     flags = outcome(check_finite, case)
-    if flags == [not spoiled] * count:
+    if flags == [not overflows] * count:
         return None
     if isinstance(flags, str):
         return f"{start} {STUCK}." if flags == STUCK else flags

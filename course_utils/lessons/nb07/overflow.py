@@ -9,14 +9,24 @@ import re
 import sys
 import threading
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from course_utils.distributed.workers import Workers
+
+if TYPE_CHECKING:
+    import keras
+    import tensorflow as tf
 
 # seconds after a step, which takes a few milliseconds, before a worker says so
 SILENCE = 6
 
 
-def train_through_overflow(strategy, kind, culprit, when) -> Iterator[list[dict]]:
+def train_through_overflow(
+    strategy: "tf.distribute.Strategy",
+    kind: "type[keras.optimizers.LossScaleOptimizer]",
+    culprit: int,
+    when: int,
+) -> Iterator[list[dict]]:
     """Train a weight for six steps with an optimizer of this `kind`; for each a note of each
     replica here.
 
@@ -41,7 +51,7 @@ def train_through_overflow(strategy, kind, culprit, when) -> Iterator[list[dict]
         gradient = tf.where(tf.equal(rank, culprit), [float("inf")], [1.0])
         optimizer.apply([optimizer.scale_loss(gradient)], [weight])
 
-    def held(variable):
+    def local_values(variable):
         values = strategy.experimental_local_results(variable.value)
         return [float(v.numpy().ravel()[0]) for v in values]
 
@@ -50,29 +60,33 @@ def train_through_overflow(strategy, kind, culprit, when) -> Iterator[list[dict]
     sums_first = not asks and kind.apply is not own.apply
     step = tf.function(lambda culprit: strategy.run(one_replica, args=(culprit,)))
     for number in range(6):
-        before = held(optimizer.iterations)
-        spoiled = culprit if number == when else -1
-        step(tf.constant(spoiled))
-        counts = held(optimizer.iterations)  # a step that is skipped does not count
+        before = local_values(optimizer.iterations)
+        overflowing = culprit if number == when else -1
+        step(tf.constant(overflowing))
+        # a step that is skipped does not count
+        counts = local_values(optimizer.iterations)
         ranks = [*range(len(counts))]
         if len(counts) < strategy.num_replicas_in_sync:
             ranks = [strategy.cluster_resolver.task_id]
-        weights = held(weight)
-        scales = held(optimizer.dynamic_scale)
-        yield [
-            {
-                "step": number,
-                "replica": rank,
-                "overflow": rank == spoiled,
-                "taken": c > b,
-                "finite": bool(np.isfinite(w)),
-                "scale": scale,
-                "sums": ["flag"] * asks + ["gradients"] * (sums_first or c > b),
-            }
-            for rank, b, c, w, scale in zip(
-                ranks, before, counts, weights, scales, strict=True
+        weights = local_values(weight)
+        scales = local_values(optimizer.dynamic_scale)
+        flags = ["flag"] if asks else []
+        notes = []
+        for place, rank in enumerate(ranks):
+            applied = counts[place] > before[place]
+            sums = ["gradients"] if applied or sums_first else []
+            notes.append(
+                {
+                    "step": number,
+                    "replica": rank,
+                    "overflow": rank == overflowing,
+                    "taken": applied,
+                    "finite": bool(np.isfinite(weights[place])),
+                    "scale": scales[place],
+                    "sums": flags + sums,
+                }
             )
-        ]
+        yield notes
 
 
 def train_on_workers(
@@ -125,7 +139,7 @@ def _work(kind, culprit, timeout):
         print(f"{type(error).__name__}: {why}", flush=True)
 
 
-def print_as_they_come(steps) -> None:
+def print_as_they_come(steps: Iterator[list[dict]]) -> None:
     """Print the notes of each step as a line of JSON, and "silence" where no more come."""
     silence = None
     for notes in steps:

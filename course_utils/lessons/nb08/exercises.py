@@ -15,7 +15,7 @@ MEASURES = {
 }
 
 
-SHOWN = (
+SUMMARY = (
     "file {file:g} and packed file {packed:g} times smaller, {speed:g} times as fast"
 )
 
@@ -23,9 +23,9 @@ PREDICTION = Prediction(
     measures={key: (quantity, "times") for key, quantity in MEASURES.items()},
     example={"file": 10, "packed": 10, "speed": 5},
     parse=several(dict.fromkeys(MEASURES, math.inf)),
-    respond=f"{SHOWN.capitalize()}. Section 5 measures it.".format_map,
+    respond=f"{SUMMARY.capitalize()}. Section 5 measures it.".format_map,
     wanted='three factors, such as `guess = {"file": 2, "packed": 2, "speed": 2}`',
-    show=SHOWN.format_map,
+    show=SUMMARY.format_map,
 )
 
 EXERCISES = [

@@ -30,7 +30,7 @@ PRUNE_SLIPS = {
 PRUNINGS = (((3, 4), 0.5), ((2, 3, 2), 0.75))
 
 
-def prune_problem(prune, trial) -> str | None:
+def prune_problem(prune: object, trial: tuple[tuple[int, ...], float]) -> str | None:
     """What is wrong with the learner's pruning of an array of this shape, or None."""
     shape, share = trial
     size = int(np.prod(shape))
@@ -44,17 +44,17 @@ def prune_problem(prune, trial) -> str | None:
         return f"It returns {describe(answer)}: return an array of the shape {shape}."
     if not np.array_equal(original, weights):
         return "It changes the array that it was given: change your own array, a copy."
-    gone = pruned == 0
-    if gone.sum() != count:
+    is_zero = pruned == 0
+    if is_zero.sum() != count:
         return (
-            f"With the share {share:g} of {size} weights, {gone.sum()} are zero: it has to be"
+            f"With the share {share:g} of {size} weights, {is_zero.sum()} are zero: it has to be"
             f" {count}."
         )
-    if np.array_equal(gone, ranks > size - count):
+    if np.array_equal(is_zero, ranks > size - count):
         return "It sets the largest to zero: the smallest are to go."
-    if not np.array_equal(gone, ranks <= count):
+    if not np.array_equal(is_zero, ranks <= count):
         return "Not the smallest are zero: compare by magnitude, without the sign."
-    if not np.array_equal(pruned[~gone], weights[~gone]):
+    if not np.array_equal(pruned[~is_zero], weights[~is_zero]):
         return "The weights that stay have changed: leave them as they are."
     return None
 
@@ -70,10 +70,7 @@ AFFINE_SLIPS = {
     "contain 0": {"min(low, 0.0), max(high, 0.0)": "low, high"},
     "255 steps": [{"/ 255": "/ 256"}, {"/ 255": "/ 127"}],
     "an integer": {"round(-128 - low / scale)": "-128 - low / scale + 0.25"},
-    "land on −128": [
-        {"-128 - low": "128 - low"},
-        {"-128 - low": "-low"},
-    ],
+    "land on −128": [{"-128 - low": "128 - low"}, {"-128 - low": "-low"}],
     "the other way": {
         "scale, round(-128 - low / scale)": "round(-128 - low / scale), scale"
     },
@@ -81,7 +78,7 @@ AFFINE_SLIPS = {
 RANGES = ((-1.0, 3.0), (2.0, 6.0), (-8.0, -4.0))
 
 
-def affine_problem(affine, trial) -> str | None:
+def affine_problem(affine: object, trial: tuple[float, float]) -> str | None:
     """What is wrong with the learner's scale and zero point for a range, or None."""
     low, high = trial
     answer = call(affine, low, high, end="`return`")
@@ -128,7 +125,7 @@ FLOAT32_SLIPS = {
 }
 
 
-def float32_problem(to_float32, policy) -> str | None:
+def float32_problem(to_float32: object, policy: str) -> str | None:
     """What is wrong with the learner's twin of a network under this policy, or None."""
     import keras  # late: it loads TensorFlow
 
@@ -146,16 +143,17 @@ def float32_problem(to_float32, policy) -> str | None:
         source = np.random.RandomState(8)
         model.set_weights([source.normal(size=w.shape) for w in model.get_weights()])
         twin = call(to_float32, model, build, end="`return`")
-        after = keras.config.dtype_policy().name
+        policy_after = keras.config.dtype_policy().name
     if not isinstance(twin, keras.Model):
         return f"It returns {describe(twin)}: give the network itself."
-    for dtype in (layer.compute_dtype for layer in twin.layers):
-        if dtype != "float32":
-            return f"A layer of it still computes in {dtype}: build it under float32."
-    if after != policy:
-        return (
-            f"Afterwards the policy is {after}, and before it was {policy}: restore it."
-        )
+    for layer in twin.layers:
+        if layer.compute_dtype != "float32":
+            return (
+                f"A layer of it still computes in {layer.compute_dtype}: build it under"
+                " float32."
+            )
+    if policy_after != policy:
+        return f"Afterwards the policy is {policy_after}, and before it was {policy}: restore it."
     if all(map(np.array_equal, twin.get_weights(), model.get_weights())):
         return None
     return "It has weights of its own: copy those of the trained model."

@@ -3,8 +3,9 @@ computed.
 """
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from course_utils import records
 from course_utils.clinic import cases, elimination
@@ -29,7 +30,7 @@ SCALED = [
 ]
 
 
-def against(patient, guess, asked=()) -> str:
+def against(patient: str, guess: str, asked: Collection[str] = ()) -> str:
     """What speaks against a cause: the quickest instrument that reads something else
     there, of those that were asked, else of all.
     """
@@ -57,7 +58,7 @@ LIMIT = 10  # minutes
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The judge of `Case.names`: the cause of a patient, certain, in `LIMIT` minutes.
+    """The judge of `CaseFile.names`: the cause of a patient, certain, in `LIMIT` minutes.
 
     Attributes:
         patient: whose cause is asked for.
@@ -73,7 +74,7 @@ class Diagnosis:
         asked = tuple(enough_for(self.patient))
         return cases.Named(self.patient, asked, self.patient)
 
-    def __call__(self, answer):
+    def __call__(self, answer: object) -> str | None:
         if not isinstance(answer, cases.Named):
             return (
                 f"You gave {describe(answer)}: give `names(...)` of a case, with a word "
@@ -113,10 +114,10 @@ class Diagnosis:
         yield right._replace(asked=everything), f"It is that, for {paid} minutes"
 
 
-class Ward(Fields):
+class DifferentPatients(Fields):
     """The judge of several patients, none of them twice."""
 
-    def __call__(self, answer):
+    def __call__(self, answer: Any) -> str | None:
         if problem := super().__call__(answer):
             return problem
         different = {answer[name].patient for name in self.judges}
@@ -125,7 +126,7 @@ class Ward(Fields):
         return None
 
 
-def examination(id, minutes, patient, right, hint) -> Exercise:
+def examination(id: int, minutes: int, patient: str, right: str, hint: str) -> Exercise:
     """The exercise that asks for the cause of a patient of the core."""
     number = NUMBERS[patient]
     name = f"case_{number}"
@@ -136,7 +137,7 @@ def examination(id, minutes, patient, right, hint) -> Exercise:
         solution=f"""\
 from course_utils import clinic
 
-{name} = clinic.Case({number})
+{name} = clinic.CaseFile({number})
 {"".join(asks)}answer = {name}.names("{patient}")""",
         answer=Diagnosis(patient),
         hints=[
@@ -177,10 +178,10 @@ TRIAGE = Fields(
         for key, wrong in NOT_ITS_FAMILY.items()
     }
 )
-WARD = Ward(
+THREE = DifferentPatients(
     {
         name: Diagnosis(case.patient["key"], tuple(PATIENTS)[4:])
-        for name, case in zip("abc", cases.ward("Ada"), strict=True)
+        for name, case in zip("abc", cases.assign("Ada"), strict=True)
     }
 )
 
@@ -231,7 +232,7 @@ EXERCISES = [
         solution="""\
 from course_utils import clinic
 
-a, b, c = clinic.ward("Ada")
+a, b, c = clinic.assign("Ada")
 a.ask("scale")
 a.ask("probe")
 b.ask("examine")
@@ -241,8 +242,8 @@ answer = {
     "b": b.names("bfloat16"),
     "c": c.names("epsilon"),
 }""",
-        answer=WARD,
-        wrong=[(dict.fromkeys("abc", WARD.right["a"]), "three different ones")],
+        answer=THREE,
+        wrong=[(dict.fromkeys("abc", THREE.right["a"]), "three different ones")],
         hints=[
             '`a.ask("examine")` and `a.ask("scale")` together take three minutes.',
             "Read the whole text of what `probe` finds.",

@@ -5,7 +5,7 @@ from course_utils.lessons.nb10 import judge
 
 TITLE = "The capstone"
 
-SHOWN = "{speedup:g} times as fast, {memory:g} times the memory, {accuracy:g} % right"
+SUMMARY = "{speedup:g} times as fast, {memory:g} times the memory, {accuracy:g} % right"
 
 PREDICTION = Prediction(
     measures={
@@ -15,10 +15,10 @@ PREDICTION = Prediction(
     },
     example={"speedup": 1.5, "memory": 0.5, "accuracy": 60},
     parse=several({"speedup": 99, "memory": 9, "accuracy": 100}),
-    respond=f"You expect: {SHOWN}. Section 7 measures it.".format_map,
+    respond=f"You expect: {SUMMARY}. Section 7 measures it.".format_map,
     wanted='three numbers, such as `guess = {"speedup": 1.5, "memory": 0.5, "accuracy": 60}`,'
     " above 0 and at most 99, 9 and 100",
-    show=SHOWN.format_map,
+    show=SUMMARY.format_map,
 )
 
 EXERCISES = [

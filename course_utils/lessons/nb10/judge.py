@@ -1,7 +1,7 @@
 """The judges of notebook 10's repaired model, and of a decision under limits."""
 
 import tempfile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -60,7 +60,7 @@ REPAIR_SLIPS = {
 }  # fmt: skip
 
 
-def twin(parts) -> "keras.Model":
+def twin(parts: dict) -> "keras.Model":
     """A small model of the parts under the policy in force: (n, 16, 49) to (n, 5)."""
     from keras import Input, Model, layers
 
@@ -73,7 +73,7 @@ def twin(parts) -> "keras.Model":
     return Model(inputs, layers.Dense(5, dtype=parts["head"], name="head")(x))
 
 
-def repair_problem(parts) -> str | None:
+def repair_problem(parts: Any) -> str | None:
     """What is wrong with the parts of the model, under each 16-bit policy, or None."""
     if problem := missing_key(parts, PARTS):
         return problem
@@ -101,9 +101,9 @@ def _places_problem(kind, dtype):
     layer = call(kind)
     if not isinstance(layer, keras.layers.Layer):
         return f"positions makes {describe(layer)}: give the class of a layer."
-    nothing = np.zeros((1, 2048, 64), "float32")
-    waves = call(layer, nothing, end="`return`", what=f"Under mixed_{dtype} your layer")
-    if getattr(waves, "shape", None) != nothing.shape:
+    zeros = np.zeros((1, 2048, 64), "float32")
+    waves = call(layer, zeros, end="`return`", what=f"Under mixed_{dtype} your layer")
+    if getattr(waves, "shape", None) != zeros.shape:
         return "your layer returns another shape: end `call` with `return` and the sum."
     if layer.compute_dtype == "float32":
         return "your layer computes in float32, whatever the policy: cast the waves, nothing else."
@@ -114,10 +114,10 @@ def _places_problem(kind, dtype):
     waves = np.asarray(waves, float)[0]
     angles = np.arange(2048)[:, None] * 1e-4 ** (np.arange(32) / 32)
     off = np.abs(waves - np.hstack([np.sin(angles), np.cos(angles)]))
-    left = len(np.unique(waves, axis=0))
-    if left < 2000 and off[:16].max() < 0.2:
+    distinct = len(np.unique(waves, axis=0))
+    if distinct < 2000 and off[:16].max() < 0.2:
         return (
-            f"of 2,048 positions {left:,} are left: whole numbers and angles need float32. "
+            f"of 2,048 positions {distinct:,} are left: whole numbers and angles need float32. "
             "Cast the finished waves."
         )
     if not off.max() < 0.05:
@@ -197,34 +197,40 @@ DECISION_SLIPS = {
 }
 
 
-def allowed(difference, margin) -> str:
+def allowed(difference: float, margin: float) -> str:
     """The word of `SAYS` that an interval of points allows."""
-    low, high = difference - margin, difference + margin
+    low = difference - margin
+    high = difference + margin
     if max(-low, high) <= POINTS:
         return "the same"
-    return "better" if low > 0 else "worse" if high < 0 else "cannot tell"
+    if low > 0:
+        return "better"
+    return "worse" if high < 0 else "cannot tell"
 
 
-def decision_problem(answer) -> str | None:
+def decision_problem(answer: Any) -> str | None:
     """What is wrong with a plan and with what is said of it, or None."""
-    keys = "plan", *LIMITS, "difference", "margin", "accuracy"
-    if problem := missing_key(answer, keys):
+    quantities = (*LIMITS, "difference", "margin")
+    if problem := missing_key(answer, ("plan", *quantities, "accuracy")):
         return problem
-    plan, *entries, says = (answer[key] for key in keys)
-    if not isinstance(plan, str):
-        return f"plan is {describe(plan)}: give the name of a row of your table."
-    numbers = []
-    for key, entry in zip(keys[1:], entries, strict=False):
-        value = number(entry)
+    if not isinstance(answer["plan"], str):
+        return (
+            f"plan is {describe(answer['plan'])}: give the name of a row of your table."
+        )
+    numbers = {}
+    for key in quantities:
+        value = number(answer[key])
         if value is None or (value < 0 and key != "difference"):
-            return f"{key} is {describe(entry)}: give a number, as your table has it."
+            return f"{key} is {describe(answer[key])}: give a number, as your table has it."
         if value > LIMITS.get(key, value):
             return f"{value:g} {key} break the order, which allows {LIMITS[key]}."
-        numbers.append(value)
+        numbers[key] = value
+    says = answer["accuracy"]
     word = attempt(lambda: says.strip().lower())
     if word not in SAYS:
         return f"accuracy is {describe(says)}: choose from {', '.join(SAYS)}."
-    difference, margin = numbers[2:]
+    difference = numbers["difference"]
+    margin = numbers["margin"]
     if word == allowed(difference, margin):
         return None
     return (

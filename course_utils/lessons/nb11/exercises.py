@@ -55,9 +55,7 @@ EXERCISES = [
         name="block_scale",
         answer=Function(judge.scale_problem, judge.BLOCKS),
         slips=judge.SCALE_SLIPS,
-        wrong=[
-            (lambda block: "1", "return one number"),
-        ],
+        wrong=[(lambda block: "1", "return one number")],
         hints=[
             "`np.floor(np.log2(largest, dtype=float))` is the power of two in the largest size.",
             "6, the largest number of MXFP4, lies between 2² and 2³. What stood there for E4M3?",
@@ -108,10 +106,7 @@ answer = {"block": 16, "bits": 4 + 8 / 16}""",
 answer = {"embedding": "mxfp4", "blocks": "mxfp8", "head": "mxfp8"}""",
         answer=judge.budget_problem,
         wrong=[
-            (
-                dict.fromkeys(judge.PARAMETERS, "mxfp8"),
-                "165 MB, and 150 are there",
-            ),
+            (dict.fromkeys(judge.PARAMETERS, "mxfp8"), "165 MB, and 150 are there"),
             (dict.fromkeys(judge.PARAMETERS, "mxfp4"), "The head loses most"),
             (
                 {"embedding": "mxfp8", "blocks": "mxfp4", "head": "bfloat16"},

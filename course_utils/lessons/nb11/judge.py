@@ -3,6 +3,7 @@ budget.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -41,11 +42,7 @@ SCALE_SLIPS = {
     "no power of two": {f"2.0 ** ({OCTAVE} - 2)": "largest / 6"},
     "upside down": {f"{OCTAVE} - 2": f"2 - {OCTAVE}"},
     "E4M3's scale": {" - 2)": " - 8)"},
-    "times too large": [
-        {"np.floor": "np.ceil"},
-        {" - 2)": " - 1)"},
-        {" - 2)": ")"},
-    ],
+    "times too large": [{"np.floor": "np.ceil"}, {" - 2)": " - 1)"}, {" - 2)": ")"}],
     "times too small": {" - 2)": " - 3)"},
 }
 BLOCKS = tuple(
@@ -54,7 +51,7 @@ BLOCKS = tuple(
 )
 
 
-def scale_problem(function, block) -> str | None:
+def scale_problem(function: object, block: np.ndarray) -> str | None:
     """What is wrong with the learner's scale of a block, or None."""
     result = call(function, block.copy(), end="`return` and the scale")
     scale = number(result)
@@ -74,10 +71,10 @@ def scale_problem(function, block) -> str | None:
         return f"{verdict}. Yours is upside down: values are divided by it."
     if scale == right / 64:
         return f"{verdict}. Yours is E4M3's scale, and MXFP4 ends at 6."
-    wrong = f"{scale / right:g} times too large"
+    off = f"{scale / right:g} times too large"
     if scale < right:
-        wrong = f"{right / scale:g} times too small"
-    return f"{verdict}. Yours is {wrong}: round the logarithm down, and subtract 2."
+        off = f"{right / scale:g} times too small"
+    return f"{verdict}. Yours is {off}: round the logarithm down, and subtract 2."
 
 
 # --- a delayed scale ------------------------------------------------------------------
@@ -107,7 +104,9 @@ SPIKES = (  # which of 16 sizes, all 0.01, are larger, and how many times
 )
 
 
-def delayed_problem(function, trial) -> str | None:
+def delayed_problem(
+    function: object, trial: tuple[str, int | slice, float]
+) -> str | None:
     """What is wrong with the learner's next scale after 16 sizes, or None."""
     case, place, factor = trial
     sizes = np.full(16, 0.01)
@@ -147,12 +146,12 @@ BUDGET = 150  # MB
 FORMAT = Choice("", {}, tuple(BITS))
 
 
-def megabytes(choice) -> float:
+def megabytes(choice: dict[str, str]) -> float:
     """What the three layers take, in MB, for a format each."""
     return sum(PARAMETERS[name] * BITS[fmt] / 8 for name, fmt in choice.items())
 
 
-def lost(choice) -> float:
+def points_lost(choice: dict[str, str]) -> float:
     """The points of accuracy that a choice of formats loses."""
     return sum(POINTS[name][fmt] for name, fmt in choice.items())
 
@@ -161,11 +160,11 @@ def lost(choice) -> float:
 BEST = {"embedding": "mxfp4", "blocks": "mxfp8", "head": "mxfp8"}
 
 
-def budget_problem(answer) -> str | None:
+def budget_problem(answer: Any) -> str | None:
     """What is wrong with a format for each layer, or None."""
     if problem := missing_key(answer, PARAMETERS):
         return problem
-    choice = {}
+    choice: dict = {}
     for name in PARAMETERS:
         choice[name] = FORMAT.read(answer[name])
         if choice[name] is None:
@@ -180,4 +179,6 @@ def budget_problem(answer) -> str | None:
         why = "The head loses most of all in four bits."
     elif choice["blocks"] == "mxfp4":
         why = "The largest layer in four bits loses more than the embedding."
-    return f"That takes {total:.0f} MB and loses {lost(choice):.1f} points. {why}"
+    return (
+        f"That takes {total:.0f} MB and loses {points_lost(choice):.1f} points. {why}"
+    )

@@ -19,7 +19,7 @@ PARTS = ("data", "loss scale", "moments", "random_state")
 SAME_BATCH = "The labels are the same, so it is the same batch."
 SAME_SCALE = "The scale is that of the training left alone."
 SAME_DRAWS = "The loss is the same, so Dropout drew the same mask."
-LOST = Fields(
+LOST_PART = Fields(
     choices(
         PARTS,
         {  # what was lost, by what speaks against the others
@@ -51,8 +51,8 @@ EXERCISES = [
     Exercise(
         id=2,
         minutes=4,
-        solution=parts(LOST.right),
-        answer=LOST,
+        solution=parts(LOST_PART.right),
+        answer=LOST_PART,
         hints=[
             "Which column differs from the training that was left alone? Start with D.",
             "The loss of a step depends on the batch, on the weights and on Dropout's mask.",

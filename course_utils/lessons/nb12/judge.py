@@ -15,32 +15,32 @@ from course_utils.exercises.small_training import hidden_model
 if TYPE_CHECKING:
     import tensorflow as tf
 
-KEPT = "model=model, optimizer=optimizer, iterator=iterator"
+ARGUMENTS = "model=model, optimizer=optimizer, iterator=iterator"
 CODE = f"""\
 import tensorflow as tf
 
 
 def checkpoint(model, optimizer, iterator):
     optimizer.build(model.trainable_variables)
-    return tf.train.Checkpoint({KEPT})
+    return tf.train.Checkpoint({ARGUMENTS})
 
 """
-INNER = KEPT.replace("=optimizer", "=optimizer.inner_optimizer")
-MADE = f"tf.train.Checkpoint({KEPT})"
+INNER = ARGUMENTS.replace("=optimizer", "=optimizer.inner_optimizer")
+CHECKPOINT = f"tf.train.Checkpoint({ARGUMENTS})"
 # a part of what is said, and the edits that make the right function a wrong one
 SLIPS = {
     "moments, the loss scale and its counter of good steps, the place": {
-        KEPT: "model=model"
+        ARGUMENTS: "model=model"
     },
     "Adam's moments, the loss scale and its": {"optimizer=optimizer, ": ""},
     "stop: the place in the data. Without the it": {", iterator=iterator": ""},
     "stop: the averages of BatchNormalization. The": {"model=model, ": ""},
-    "Both belong to the outer optimizer": {KEPT: INNER},
+    "Both belong to the outer optimizer": {ARGUMENTS: INNER},
     "first scale, 256, and then unscales": {"optimizer.build": "id"},
-    "Give the checkpoint all three": {KEPT: "iterator=iterator"},
-    "returns a model: return a": {MADE: "model"},
-    "returns None": {MADE: "None"},
-    "raises ValueError": {KEPT: "scale=1024.0"},
+    "Give the checkpoint all three": {ARGUMENTS: "iterator=iterator"},
+    "returns a model: return a": {CHECKPOINT: "model"},
+    "returns None": {CHECKPOINT: "None"},
+    "raises ValueError": {ARGUMENTS: "scale=1024.0"},
 }
 STEPS = 5  # before the stop
 # small, so that it is doubled before the stop
@@ -67,7 +67,7 @@ class Training:
     data; `seed` sets the first weights.
     """
 
-    def __init__(self, seed):
+    def __init__(self, seed: int):
         import keras  # late, here and below: it loads TensorFlow
         import tensorflow as tf
 
@@ -108,19 +108,19 @@ class Training:
         }
 
 
-def made(function, training) -> "tf.train.Checkpoint":
+def make_checkpoint(function: object, training: Training) -> "tf.train.Checkpoint":
     """The checkpoint that a learner's function makes of a training."""
     import tensorflow as tf
 
     parts = training.model, training.optimizer, training.iterator
     checkpoint = call(function, *parts, end="`return` and the checkpoint")
     if not isinstance(checkpoint, tf.train.Checkpoint):
-        asked = "return a `tf.train.Checkpoint`, and do not save it, the check does."
-        raise Mistake(f"Your function returns {describe(checkpoint)}: {asked}")
+        request = "return a `tf.train.Checkpoint`, and do not save it, the check does."
+        raise Mistake(f"Your function returns {describe(checkpoint)}: {request}")
     return checkpoint
 
 
-def resume(function, _) -> str | None:
+def resume(function: object, _: object) -> str | None:
     """Stop a training, restore it elsewhere with the learner's checkpoint, and compare
     the two.
     """
@@ -132,24 +132,24 @@ def resume(function, _) -> str | None:
     second = Training(7)
     policy = dtype_policy(keras.config.dtype_policy())  # whatever the function sets
     with policy, tempfile.TemporaryDirectory() as folder:
-        checkpoint = made(function, first)
+        checkpoint = make_checkpoint(function, first)
         first.train()
         what = "Saving your checkpoint"
         path = call(checkpoint.save, f"{folder}/stopped", what=what)
         # what a learner prints is shown once
         with contextlib.redirect_stdout(io.StringIO()):
-            checkpoint = made(function, second)
+            checkpoint = make_checkpoint(function, second)
         status = call(checkpoint.restore, path, what="Restoring your checkpoint")
         status.expect_partial()  # no warnings about what is left out
         return difference(first.state(), second)
 
 
-def difference(stopped, restored) -> str | None:
+def difference(stopped: dict[str, np.ndarray], restored: Training) -> str | None:
     """What of a restored training is not as in the state of the stopped one, and why,
     or None.
     """
-    built = restored.optimizer.built
-    if not built:
+    was_built = restored.optimizer.built
+    if not was_built:
         restored.optimizer.build(restored.model.trainable_variables)
     state = restored.state()
     new = [
@@ -160,7 +160,7 @@ def difference(stopped, restored) -> str | None:
     if new:
         parts = ", ".join(new)
         return f"This is not as it was before the stop: {parts}. {PARTS[new[0]]}"
-    return None if built else UNBUILT.format(SCALE, stopped[SCALING][0])
+    return None if was_built else UNBUILT.format(SCALE, stopped[SCALING][0])
 
 
 judge = Function(resume)

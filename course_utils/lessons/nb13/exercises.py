@@ -13,10 +13,14 @@ PREDICTION = Prediction(
     respond="You expect that the best possible time is {:g} % of the measured one.".format,
 )
 
-ROWS, INPUTS, OUTPUTS = 64, 512, 256
+ROWS = 64
+INPUTS = 512
+OUTPUTS = 256
 FLOPS = 2 * ROWS * INPUTS * OUTPUTS
-READ, WEIGHTS, WRITTEN = ROWS * INPUTS, INPUTS * OUTPUTS, ROWS * OUTPUTS
-NUMBERS = READ + WEIGHTS + WRITTEN
+INPUT_NUMBERS = ROWS * INPUTS
+WEIGHT_NUMBERS = INPUTS * OUTPUTS
+OUTPUT_NUMBERS = ROWS * OUTPUTS
+NUMBERS = INPUT_NUMBERS + WEIGHT_NUMBERS + OUTPUT_NUMBERS
 COUNT = Fields(
     {
         "flops": Number(
@@ -27,9 +31,9 @@ COUNT = Fields(
                 * FLOPS: "That is the whole step, with the two products of the way back."
                 " The forward pass is one of them.",
                 2
-                * WRITTEN: "That is one multiplication for each result. Each result is"
+                * OUTPUT_NUMBERS: "That is one multiplication for each result. Each result is"
                 " a sum over all 512 inputs.",
-                2 * WEIGHTS: "That is one row. The layer turns 64 of them.",
+                2 * WEIGHT_NUMBERS: "That is one row. The layer turns 64 of them.",
             },
             otherwise="{value:.9g} does not fit: two for each row, input and output.",
             close=0.001,
@@ -38,8 +42,8 @@ COUNT = Fields(
             4 * NUMBERS,
             {
                 NUMBERS: "That counts numbers. In float32 each has 4 bytes.",
-                4 * (READ + WRITTEN): "The weights are read as well.",
-                4 * (READ + WEIGHTS): "The result is written as well.",
+                4 * (INPUT_NUMBERS + OUTPUT_NUMBERS): "The weights are read as well.",
+                4 * (INPUT_NUMBERS + WEIGHT_NUMBERS): "The result is written as well.",
                 2 * NUMBERS: "In float32 a number has 4 bytes, not 2.",
             },
             otherwise="{value:.9g} does not fit: the layer reads its input and its weights, and"

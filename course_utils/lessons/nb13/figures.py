@@ -3,6 +3,7 @@
 import textwrap
 
 import numpy as np
+import pandas as pd
 
 from course_utils.figures.base import (
     INK,
@@ -13,17 +14,14 @@ from course_utils.figures.base import (
     name_all,
     panels,
 )
-from course_utils.figures.looks import (
-    COLORS,
-    LINES,
-    MARKERS,
-    bar_look,
-    line_look,
-)
+from course_utils.figures.looks import COLORS, LINES, MARKERS, bar_look, line_look
 from course_utils.figures.words import described, or_unknown
+from course_utils.roofline import Device
 
 
-def draw_roofline(device, points=None, title: str | None = None) -> Picture:
+def draw_roofline(
+    device: Device, points: pd.DataFrame | None = None, title: str | None = None
+) -> Picture:
     """Operations a second over operations per byte, both axes logarithmic: a roof for
     each dtype.
 
@@ -31,7 +29,7 @@ def draw_roofline(device, points=None, title: str | None = None) -> Picture:
     the rate of the units. A dot is one pass of one layer, or the optimizer: its area is the time
     that it takes at best.
 
-    `device`: a `roofline.Device`; `points`: the DataFrame of `roofline.points`, or None
+    `points`: the DataFrame of `roofline.points`, or None
     for the roofs alone.
 
     Example: `draw_roofline(devices()["T4"])`.
@@ -42,12 +40,17 @@ def draw_roofline(device, points=None, title: str | None = None) -> Picture:
         if dtype in device.tflops:
             roofs.setdefault(device.tflops[dtype], []).append(dtype)
     # Below 10¹² operations a second the smaller unit reads better.
-    unit, scale = ("GFLOP/s", 1e3) if max(roofs) < 1 else ("TFLOP/s", 1.0)
+    unit = "TFLOP/s"
+    scale = 1.0
+    if max(roofs) < 1:
+        unit = "GFLOP/s"
+        scale = 1e3
     slope = scale * 1e-12 * device.bandwidth
     dots = [] if points is None else points["intensity"]
     ends = [*dots, *(scale * peak / slope for peak in roofs)]
     ends = [end for end in ends if end > 0] or [1.0]
-    left, right = min(1.0, *ends) / 4, 4 * max(ends)
+    left = min(1.0, *ends) / 4
+    right = 4 * max(ends)
     for peak, names in roofs.items():
         ridge = max(left, scale * peak / slope)
         look = line_look(names[0]) | {"marker": "", "linewidth": 2.2}
@@ -77,8 +80,8 @@ def _dots(ax, points, scale, unit):
     """
     words = []
     longest = points["ms"].max()
-    named = {*points.groupby("label")["ms"].max().nlargest(4).index, "adam"}
-    first = points[points["label"].isin(named)].drop_duplicates("label")
+    to_name = {*points.groupby("label")["ms"].max().nlargest(4).index, "adam"}
+    first = points[points["label"].isin(to_name)].drop_duplicates("label")
     order = list(first.sort_values("tflops", ascending=False).index)
     for dot in points.itertuples():
         at = (dot.intensity, scale * dot.tflops)
@@ -98,7 +101,7 @@ def _dots(ax, points, scale, unit):
                 fontsize=9,
                 arrowprops={"arrowstyle": "-", **line},
             )
-        if dot.label in named:
+        if dot.label in to_name:
             text = f"{dot.intensity:.3g} operations per byte, {at[1]:.3g} {unit}, {dot.ms:.2g} ms"
             words.append(f"{dot.label} in {dot.dtype}: {text}")
     return "; ".join(words)
@@ -108,11 +111,12 @@ def draw_remat(steps: dict, counted: dict) -> Picture:
     """Peak memory and time of a step in several ways, beside the peak that was counted.
 
     `steps`: {(policy, way): rounds, the first one to warm up}, a round the list of
-    `trainee.Step` that make one update; the mean peak and the median time are drawn.
+    `timed_model.Step` that make one update; the mean peak and the median time are drawn.
     `counted`: {the same: MB}.
     """
     figure, (left, right) = panels(2, 10.0, 3.4)
-    names, ways = [], list(dict.fromkeys(way for _, way in steps))
+    names = []
+    ways = list(dict.fromkeys(way for _, way in steps))
     for at, ((policy, way), (_, *rounds)) in enumerate(steps.items()):
         tops = [
             max(step.peak_bytes or np.nan for step in round_steps)
@@ -136,7 +140,7 @@ def draw_remat(steps: dict, counted: dict) -> Picture:
     return described(figure)
 
 
-def draw_forecasts(table) -> Picture:
+def draw_forecasts(table: pd.DataFrame) -> Picture:
     """Each prediction divided by the measured time; 1 is right.
 
     `table`: a DataFrame with the columns device, case, policy and ratio. A panel for

@@ -52,7 +52,7 @@ def listen(
     """
     source = np.random.default_rng(0)
     count = _ask(operation, np.ones(TERMS), dtype) / right(np.ones(TERMS))
-    kept = [
+    sees_the_one = [
         abs(_ask(operation, terms, dtype) / right(terms) - 1) < 0.01
         for terms in _hidden_ones(source, dtype)
     ]
@@ -60,8 +60,8 @@ def listen(
     answers = np.array([_ask(operation, terms, dtype) for terms in draws])
     exact = np.array([right(terms.astype("float64")) for terms in draws])
     errors = (answers / exact - 1) / UNIT[dtype]
-    verdict = _verdict(all(kept), errors)
-    if not all(kept) and (
+    verdict = _verdict(all(sees_the_one), errors)
+    if not all(sees_the_one) and (
         abs(count * TERMS / STOPS[dtype] - 1) < 0.01 or _is_a_loop(answers, draws)
     ):
         verdict = SERIAL
@@ -94,9 +94,11 @@ def _is_a_loop(answers, draws):
     )
 
 
-def _verdict(kept, errors):
-    if kept and np.abs(errors).max() <= 1.02:  # half a unit, at the most a whole one
+def _verdict(is_exact, errors):
+    if (
+        is_exact and np.abs(errors).max() <= 1.02
+    ):  # half a unit, at the most a whole one
         return WIDE
-    if kept and errors.max() < 0.05 and errors.min() > -2.05:
+    if is_exact and errors.max() < 0.05 and errors.min() > -2.05:
         return CUT
     return PARTS

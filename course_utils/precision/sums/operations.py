@@ -31,7 +31,11 @@ def _ones(terms, *shape):
     return tf.ones(shape, terms.dtype)
 
 
-def gradient(function: Callable, at, upstream=None) -> tf.Tensor:
+def gradient(
+    function: Callable[[tf.Tensor], tf.Tensor],
+    at: tf.Tensor,
+    upstream: tf.Tensor | None = None,
+) -> tf.Tensor:
     """The gradient of a function at a tensor, for the gradient that arrives from above.
 
     >>> float(gradient(lambda x: x * x, tf.constant(3.0)))
@@ -50,13 +54,16 @@ def _first(tensor):
 # Operations, forward
 
 
+def _conv2d(picture, kernel):
+    return tf.nn.conv2d(picture, kernel, 1, "VALID")
+
+
+def _depthwise(picture, kernel):
+    return tf.nn.depthwise_conv2d(picture, kernel, [1] * 4, "VALID")
+
+
 def _pool(terms):
     return tf.nn.avg_pool2d(_picture(terms), SIDE, SIDE, "VALID")
-
-
-def _kernel(terms, *shape):
-    """A filter of ones."""
-    return _ones(terms, *shape)
 
 
 def _cube(terms):
@@ -86,16 +93,14 @@ FORWARD = {
     ),
     "einsum": lambda t: tf.einsum("ij,jk->ik", t[None], _ones(t, TERMS, WIDTH)),
     "conv1d": lambda t: tf.nn.conv1d(
-        t[None, :, None], _kernel(t, TERMS, 1, WIDTH), 1, "VALID"
+        t[None, :, None], _ones(t, TERMS, 1, WIDTH), 1, "VALID"
     ),
-    "conv2d": lambda t: tf.nn.conv2d(
-        _picture(t, 1), _kernel(t, SIDE, SIDE, 1, WIDTH), 1, "VALID"
-    ),
+    "conv2d": lambda t: _conv2d(_picture(t, 1), _ones(t, SIDE, SIDE, 1, WIDTH)),
     "conv3d": lambda t: tf.nn.conv3d(
-        _cube(t), _kernel(t, 16, 16, 16, 1, 4), [1] * 5, "VALID"
+        _cube(t), _ones(t, 16, 16, 16, 1, 4), [1] * 5, "VALID"
     ),
-    "depthwise_conv2d": lambda t: tf.nn.depthwise_conv2d(
-        _picture(t, 1), _kernel(t, SIDE, SIDE, 1, 1), [1] * 4, "VALID"
+    "depthwise_conv2d": lambda t: _depthwise(
+        _picture(t, 1), _ones(t, SIDE, SIDE, 1, 1)
     ),
     "avg_pool2d": _pool,
 }
@@ -111,17 +116,9 @@ def _filter_gradient(convolve, shape, terms):
     return gradient(lambda k: convolve(picture, k), _ones(terms, *shape), upstream)
 
 
-def _conv2d(picture, kernel):
-    return tf.nn.conv2d(picture, kernel, 1, "VALID")
-
-
-def _depthwise(picture, kernel):
-    return tf.nn.depthwise_conv2d(picture, kernel, [1] * 4, "VALID")
-
-
 def _through_channels(terms):
     """The gradient of a picture through a filter with as many channels as terms."""
-    kernel = _kernel(terms, 3, 3, 4, TERMS)
+    kernel = _ones(terms, 3, 3, 4, TERMS)
     upstream = tf.reshape(terms, (1, 1, 1, TERMS))
     return gradient(lambda x: _conv2d(x, kernel), _ones(terms, 1, 3, 3, 4), upstream)
 
@@ -136,21 +133,14 @@ def _looked_up(terms):
 def _loop(terms):
     """A weight that is used in each step of a loop, as in a recurrent layer."""
 
-    def used(weight):
+    def total_of(weight):
         def body(n, total):
             return n + 1, total + weight * terms[n]
 
         start = (0, tf.zeros((), terms.dtype))
         return tf.while_loop(lambda n, _: n < TERMS, body, start)[1]
 
-    return gradient(used, _ones(terms))
-
-
-def _bias_add(terms):
-    zeros = _ones(terms, TERMS, WIDTH)
-    return gradient(
-        lambda b: tf.nn.bias_add(zeros, b), _ones(terms, WIDTH), _columns(terms)
-    )
+    return gradient(total_of, _ones(terms))
 
 
 def _broadcast(combine, terms):
@@ -159,7 +149,7 @@ def _broadcast(combine, terms):
 
 
 BACKWARD = {
-    "bias_add: bias": _bias_add,
+    "bias_add: bias": partial(_broadcast, tf.nn.bias_add),
     "x + b: b": partial(_broadcast, tf.add),
     "x * g: g": partial(_broadcast, tf.multiply),
     "keras.ops.add(x, b): b": partial(_broadcast, keras.ops.add),
@@ -188,13 +178,13 @@ BACKWARD = {
 # Layers of Keras
 
 
-class _OwnBias(layers.Layer):
+class OwnBias(layers.Layer):
     """`x + b`, as one would write it."""
 
-    def build(self, shape):
+    def build(self, shape: tuple[int, ...]) -> None:
         self.bias = self.add_weight(shape=(shape[-1],), name="bias")
 
-    def call(self, x):
+    def call(self, x: tf.Tensor) -> tf.Tensor:
         return x + self.bias
 
 
@@ -204,19 +194,20 @@ def _arguments(layer):
 
 
 @functools.cache
-def _built(make, shape, dtype):
+def _layer(make, shape, dtype):
     with tf.init_scope():  # a graph may ask for it first
         layer = make(dtype=f"mixed_{dtype}")
         layer.build(*[shape] * _arguments(layer))
     return layer
 
 
-def _of_layer(make, weight, shape, terms, width=WIDTH):
+def _of_layer(make, weight, shape, terms):
     """The gradient of the weight with this name; `shape` is one of a batch of ones."""
-    layer = _built(make, shape, terms.dtype.name)
+    layer = _layer(make, shape, terms.dtype.name)
     inputs = [_ones(terms, *shape)] * _arguments(layer)
     with tf.GradientTape() as tape:
         result = layer(*inputs, training=True)
+    width = result.shape.num_elements() // TERMS
     upstream = tf.reshape(_columns(terms, width), tf.shape(result))
     weights = layer.trainable_variables
     gradients = tape.gradient(result, [w.value for w in weights], upstream)
@@ -233,8 +224,8 @@ KERAS = {
     "AveragePooling2D(64)": (None, partial(layers.AveragePooling2D, SIDE)),
     "Dense: bias": ("bias", partial(layers.Dense, WIDTH), ROWS),
     "Dense: kernel": ("kernel", partial(layers.Dense, WIDTH), ROWS),
-    "Dense(1): bias": ("bias", partial(layers.Dense, 1), ROWS, 1),
-    "x + self.bias: bias": ("bias", _OwnBias, ROWS),
+    "Dense(1): bias": ("bias", partial(layers.Dense, 1), ROWS),
+    "x + self.bias: bias": ("bias", OwnBias, ROWS),
     "EinsumDense: bias": (
         "bias",
         partial(layers.EinsumDense, "abc,cd->abd", (None, WIDTH), bias_axes="d"),
@@ -242,7 +233,7 @@ KERAS = {
     ),
     "Conv1D: bias": ("bias", partial(layers.Conv1D, WIDTH, 1), SERIES),
     "Conv2D: bias": ("bias", partial(layers.Conv2D, WIDTH, 1), PICTURE),
-    "Conv3D: bias": ("bias", partial(layers.Conv3D, 4, 1), CUBE, 4),
+    "Conv3D: bias": ("bias", partial(layers.Conv3D, 4, 1), CUBE),
     "Conv2DTranspose: bias": (
         "bias",
         partial(layers.Conv2DTranspose, WIDTH, 1),
@@ -264,21 +255,16 @@ KERAS = {
 }
 
 
-def _pooled(make, terms):
+def _pooling(make, terms):
     return make(dtype=f"mixed_{terms.dtype.name}")(_picture(terms))
 
 
 def _layers():
     for name, (weight, make, *shape) in KERAS.items():
         if weight is None:
-            yield name, partial(_pooled, make)
+            yield name, partial(_pooling, make)
         else:
-            yield (
-                name,
-                partial(
-                    _of_layer, make, weight, shape[0], width=(shape[1:] or [WIDTH])[0]
-                ),
-            )
+            yield name, partial(_of_layer, make, weight, *shape)
 
 
 MEANS = (

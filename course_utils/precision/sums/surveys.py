@@ -112,10 +112,10 @@ def load(folder: str | Path = FOLDER) -> Iterator[tuple[str, pd.DataFrame]]:
     Example: `dict(load())`.
     """
     for path in sorted(Path(folder).glob("*.json")):
-        made = json.loads(path.read_text(encoding="utf-8"))
-        switches = records.label(made)
-        words = [made["device"], switches, made["date"]]
+        content = json.loads(path.read_text(encoding="utf-8"))
+        switches = records.label(content)
+        words = [content["device"], switches, content["date"]]
         yield (
             ", ".join(filter(None, words)),
-            pd.DataFrame(made["rows"], columns=COLUMNS),
+            pd.DataFrame(content["rows"], columns=COLUMNS),
         )

@@ -1,25 +1,25 @@
-"""A patient, and its training that is watched: what each step's loss, scale and
-milliseconds were.
+"""A patient, and a run of its training: what each step's loss, scale and milliseconds
+were.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import keras
 import numpy as np
+import tensorflow as tf
 
 from course_utils.training import dtype_policy
 
 
 @dataclass(repr=False)
-class Visit:
+class TrainingRun:
     """What a training showed.
 
     Attributes:
         model: as it is afterwards.
-        wanted: what tells from a visit whether it went well.
+        criterion: a function that tells from a run whether it went well.
         losses: of each step.
         scales: the dynamic loss scale before each step, NaN where there is none.
         ms: milliseconds of each step.
@@ -29,17 +29,17 @@ class Visit:
     """
 
     model: keras.Model
-    wanted: Callable
+    criterion: "Callable[[TrainingRun], bool]"
     losses: list[float]
     scales: list[float]
     ms: list[float]
     waits: list[float]
-    report: dict
+    report: dict[str, float]
 
     @property
     def well(self) -> bool:
         """Whether it does what its learner wants of it."""
-        return bool(self.wanted(self))
+        return bool(self.criterion(self))
 
     def __repr__(self):
         text = "no step was taken"
@@ -54,7 +54,7 @@ class Visit:
         return text
 
 
-def scale_of(optimizer) -> float:
+def scale_of(optimizer: keras.optimizers.Optimizer) -> float:
     """The dynamic loss scale of a Keras optimizer, NaN where there is none."""
     if not optimizer.built:
         return getattr(optimizer, "initial_scale", np.nan)
@@ -70,7 +70,7 @@ class Patient:
         batches: (x, y) after (x, y), each an array or what `train_on_batch` takes, gone
             through more than once: a list, or a tf.data.Dataset. One batch for 50 steps
             is `[(x, y)] * 50`.
-        well: a function of a `Visit`: whether it did what you want of it.
+        well: a function of a `TrainingRun`: whether it did what you want of it.
         held: (x, y) to test it on, x as in a batch and y whole numbers, classes; or None.
         resumed: a function that saves a model and returns what it reads again, or None.
             After three quarters of the batches, then a list, it takes the model's place.
@@ -87,7 +87,7 @@ class Patient:
         >>> yours = clinic.Patient(
         ...     build,
         ...     batches=[(np.ones((4, 2)), np.ones((4, 1)))] * 20,
-        ...     well=lambda visit: visit.losses[-1] < visit.losses[0] / 9,
+        ...     well=lambda run: run.losses[-1] < run.losses[0] / 9,
         ... )
         >>> for key, instrument in clinic.INSTRUMENTS.items():
         ...     print(f"{instrument.name:20} {clinic.read(key, yours).kind}")
@@ -104,52 +104,55 @@ class Patient:
         One layer in float32 cured
     """
 
-    build: Callable
-    batches: Any
-    well: Callable
+    build: Callable[[], keras.Model]
+    batches: Sequence[tuple] | tf.data.Dataset
+    well: Callable[[TrainingRun], bool]
     held: tuple | None = None
-    resumed: Callable | None = None
-    in_float32: Callable | None = None
+    resumed: Callable[[keras.Model], keras.Model] | None = None
+    in_float32: "Callable[[], Patient] | None" = None
 
     def twin(self) -> "Patient":
         """The same patient in float32."""
         if self.in_float32:
             return self.in_float32()
         under = dtype_policy("float32")
-        resumed = self.resumed and under(self.resumed)
+        resumed = under(self.resumed) if self.resumed else None
         return replace(self, build=under(self.build), resumed=resumed)
 
     def batch(self) -> tuple:
         """The first (x, y) of its batches."""
         return next(iter(self.batches))
 
-    def train(self, model=None, steps=None) -> Visit:
+    def train(
+        self, model: keras.Model | None = None, steps: int | None = None
+    ) -> TrainingRun:
         """Its training, watched: one step for each batch, and then a test on `held`.
 
         `model` is trained in place of a fresh one; its `jit_compile` and its dtypes stay
         what they are. `steps` are the most steps, after which nothing is tested.
         """
         model = model or self.build()
-        visit = Visit(model, self.well, [], [], [], [], {})
+        run = TrainingRun(model, self.well, [], [], [], [], {})
         start = time.perf_counter()
         for at, batch in enumerate(self.batches):
             if at == steps:
                 break
             if self.resumed and at == len(self.batches) * 3 // 4:
-                model = visit.model = self.resumed(model)
-            visit.waits.append(1e3 * (time.perf_counter() - start))
-            visit.scales.append(scale_of(model.optimizer))
+                model = self.resumed(model)
+                run.model = model
+            run.waits.append(1e3 * (time.perf_counter() - start))
+            run.scales.append(scale_of(model.optimizer))
             if model.built and model.optimizer and not model.optimizer.built:
                 # Else TensorFlow traces the step twice.
                 model.optimizer.build(model.trainable_variables)
             model.reset_metrics()  # Keras 3.13 returns the mean of all losses since
-            visit.losses.append(float(np.ravel(model.train_on_batch(*batch))[0]))
-            visit.ms.append(1e3 * (time.perf_counter() - start))
+            run.losses.append(float(np.ravel(model.train_on_batch(*batch))[0]))
+            run.ms.append(1e3 * (time.perf_counter() - start))
             start = time.perf_counter()
         if self.held and model.loss and steps is None:
             x, y = self.held
             model.reset_metrics()
             right = np.argmax(model.predict(x, verbose=0), axis=-1) == y
             loss = model.evaluate(x, y, verbose=0)
-            visit.report = {"accuracy": np.mean(right), "loss": loss}
-        return visit
+            run.report = {"accuracy": np.mean(right), "loss": loss}
+        return run

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import ml_dtypes  # noqa: F401  (teaches NumPy the name "bfloat16")
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mixed_precision_lint.finding import Finding
 
@@ -37,7 +38,7 @@ def extreme(
         yield Finding("MP009", "warning", path, f"{text} {problem}", repair or fix)
 
 
-def rounded(value, dtype: str) -> np.ndarray:
+def rounded(value: ArrayLike, dtype: str) -> np.ndarray:
     """A number, or an array of them, as the nearest in a dtype, in float64.
 
     NumPy rounds as the device does; what is too large becomes infinite.
@@ -49,7 +50,7 @@ def rounded(value, dtype: str) -> np.ndarray:
         return np.asarray(value, "float32").astype(dtype).astype("float64")
 
 
-def gap(value, dtype: str) -> np.ndarray:
+def gap(value: ArrayLike, dtype: str) -> np.ndarray:
     """How far a number, or each of an array, is from the next larger one in a dtype.
 
     >>> float(gap(1990.0, "bfloat16"))

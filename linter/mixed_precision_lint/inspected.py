@@ -2,9 +2,9 @@
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import keras
 
@@ -18,7 +18,7 @@ NAMED = 3  # layers that a message names
 class Failure(NamedTuple):
     """The error of the innermost layer that raised one."""
 
-    layer: Any
+    layer: keras.Layer
     error: Exception
 
 
@@ -30,15 +30,15 @@ class Reason(NamedTuple):
 
 
 # Gets a `keras.Model` and "float16" or "bfloat16"; None where the dtype is fast.
-Machine = Callable[[Any, str], Reason | None]
+Machine = Callable[[keras.Model, str], Reason | None]
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class Inspected:
     """A `keras.Model` with what it is to be judged by; see `rules.examine`."""
 
-    model: Any
-    next_optimizer: Any  # that `compile` is going to get
+    model: keras.Model
+    next_optimizer: keras.Optimizer | None  # that `compile` is going to get
     machine: Machine | None = None  # None: nobody knows
 
     @functools.cached_property
@@ -47,12 +47,12 @@ class Case:
         return walk(self.model)
 
     @property
-    def optimizer(self) -> Any:
+    def optimizer(self) -> keras.Optimizer | None:
         """The optimizer that counts: the next one, or the model's, with its wrapper."""
         return self.next_optimizer or getattr(self.model, "optimizer", None)
 
     @functools.cached_property
-    def own_layers(self) -> list:
+    def own_layers(self) -> list[keras.Layer]:
         """The layers that are not Keras's own, the model itself among them."""
         # Unlike `walk`, Keras's list has the layers that hold others: their code is
         # looked at.
@@ -60,7 +60,7 @@ class Case:
         return [la for la in layers if not type(la).__module__.startswith("keras.")]
 
     @functools.cached_property
-    def put_out(self) -> dict:
+    def output_dtypes(self) -> dict[int, tuple[str, ...]]:
         """{id of a layer: the dtypes it really puts out}; empty where nothing can be
         measured.
 
@@ -68,7 +68,10 @@ class Case:
         dtype, so the symbolic tensors of a functional model do not prove it.
         """
         # Of several calls the last one counts: a tied embedding makes the logits in it.
-        return {id(c.layer): tuple(dtype for _, dtype in c.left) for c in self.calls}
+        return {
+            id(call.layer): tuple(dtype for _, dtype in call.outputs)
+            for call in self.calls
+        }
 
     @functools.cached_property
     def unbuilt(self) -> list[str]:
@@ -119,7 +122,7 @@ class Case:
         mixed = self.model.dtype_policy.name == "mixed_float16"
         return mixed and to_come and not stepper.name
 
-    def repair(self, layer, own: str, dtype: str) -> str:
+    def repair(self, layer: keras.Layer, own: str, dtype: str) -> str:
         """What mends a layer's code: `own` where it is the reader's, else a policy."""
         kinds = keras.layers.Lambda, keras.layers.Activation, keras.Model
         module = sys.modules.get(type(layer).__module__)
@@ -130,11 +133,11 @@ class Case:
         wider = "mixed_bfloat16" if dtype == "float16" else "float32"
         return f'keras.config.set_dtype_policy("{wider}")  # for all: its code is a library\'s'
 
-    def computing_in(self, *dtypes) -> list[Place]:
+    def computing_in(self, *dtypes: str) -> list[Place]:
         """The places whose layers compute in one of these dtypes."""
         return [place for place in self.places if place.layer.compute_dtype in dtypes]
 
-    def path_of(self, layer) -> str:
+    def path_of(self, layer: keras.Layer) -> str:
         """The path of a layer; its name alone if it is not a place of its own."""
         return next((p.path for p in self.places if p.layer is layer), layer.name)
 
@@ -143,8 +146,8 @@ def _in_float32(layer):
     return f'{type(layer).__name__}(..., dtype="float32")'
 
 
-def names(paths) -> str:
+def names(paths: Iterable[str]) -> str:
     """Paths in a row, the first three of them: "a, b, c and 2 more"."""
-    paths = list(paths)
-    more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
-    return ", ".join(paths[:NAMED]) + more
+    every = list(paths)
+    more = f" and {len(every) - NAMED} more" if len(every) > NAMED else ""
+    return ", ".join(every[:NAMED]) + more

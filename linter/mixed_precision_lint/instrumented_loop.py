@@ -1,0 +1,196 @@
+"""A training loop under instruments: it tells by its doing, however it is written."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import keras
+import numpy as np
+
+from mixed_precision_lint.arrays import array, differ, is_finite
+from mixed_precision_lint.forward import Where, not_finite, shared
+from mixed_precision_lint.instruments import Instruments, StepReading
+from mixed_precision_lint.source import methods
+
+MOST = 64  # steps within which the weights have to move
+FEW = 2  # samples on which a loop does what it does on many
+# Makes a model, its optimizer and a step(x, y), all of it afresh at each call.
+Build = Callable[[], tuple[keras.Model, keras.Optimizer, Callable]]
+Start = list[tuple[keras.Variable, np.ndarray]]  # variables, and what they were
+
+
+class Shared(ValueError):
+    """What `build` makes is not all new."""
+
+
+class InstrumentedLoop:
+    """What one call of `build` gave, under instruments.
+
+    A twin of another loop computes in float32, from the same values of the variables.
+    """
+
+    def __init__(
+        self, build: Build, x: Any, y: Any, twin_of: "InstrumentedLoop | None" = None
+    ):
+        self.model, self.optimizer, self._step = build()
+        if not (
+            isinstance(self.model, keras.Model)
+            and isinstance(self.optimizer, keras.Optimizer)
+            and callable(self._step)
+        ):
+            raise ValueError(
+                "build() has to return a keras.Model, its optimizer and step(x, y)."
+            )
+        if not self.model.built:
+            self.model(x)
+        self.weights = list(self.model.trainable_variables)
+        if not self.weights:
+            raise ValueError(
+                "The model has no trainable weights: nothing can be trained."
+            )
+        self.batch = (x, y)
+        if twin_of:
+            self._become_twin(twin_of)
+        # Its twenty steps take fewer seconds than TensorFlow needs to trace one. XLA
+        # rounds elsewhere, so what it compiles stays compiled.
+        # A graph does once what a train_step of one's own does in Python.
+        self._eager = self._step == self.model.train_on_batch and not (
+            self.model.jit_compile
+            or self.model.run_eagerly
+            or "train_step" in methods(self.model)
+            or self.model.distribute_strategy.num_replicas_in_sync > 1
+        )
+        if self._eager:
+            self.model.run_eagerly = True
+        self._fits = False  # whether a step is that of `fit`
+        chain = [self.optimizer]
+        while hasattr(chain[-1], "inner_optimizer"):
+            chain.append(chain[-1].inner_optimizer)
+        self.rule = chain[-1]
+        wrapper = keras.optimizers.LossScaleOptimizer
+        self.scalers = [each for each in chain if isinstance(each, wrapper)]
+        if not self.optimizer.built:
+            self.optimizer.build(self.weights)
+        variables = [
+            *self.model.variables,
+            *self.model.metrics_variables,
+            *self.optimizer.variables,
+        ]
+        values = [array(variable) for variable in variables]
+        if twin_of:
+            values = [value for _, value in twin_of.start]
+        self.start: Start = list(zip(variables, values, strict=True))
+        self._instruments = Instruments(self.weights, self.rule)
+
+    def _become_twin(self, other):
+        """Compute in float32, on the batch of another loop that shares nothing with it."""
+        if name := shared(self, other):
+            other.go_back()
+            raise Shared(f"build() has to make all of it afresh: {name} is in two.")
+        for layer in self.model._flatten_layers():
+            layer.dtype_policy = "float32"
+        self.batch = other.batch
+
+    def go_back(self) -> None:
+        """Set all variables, and how the model runs, to what they were."""
+        self._restart()
+        if self._eager:
+            self.model.run_eagerly = False
+
+    def _restart(self):
+        for variable, value in self.start:
+            variable.assign(value)
+
+    @property
+    def scale(self) -> float:
+        """The dynamic scale of the outer optimizer; NaN where there is none."""
+        return float(self.scalers[0].dynamic_scale.numpy()) if self.scalers else np.nan
+
+    def parts(self, gradients: np.ndarray) -> list[np.ndarray]:
+        """A vector of all gradients as one array for each weight."""
+        return self._instruments.parts(gradients)
+
+    def fewer(self) -> bool:
+        """Go on with a few samples of the batch; False if that saves nothing, or the
+        batch is not to be taken apart.
+        """
+        arrays = [each for each in keras.tree.flatten(self.batch) if each is not None]
+        sizes = {each.shape[0] if np.ndim(each) else 0 for each in arrays}
+        if not self._eager or len(sizes) > 1 or min(sizes) <= FEW:
+            return False
+        inputs = getattr(self.model, "inputs", None) or ()
+        if any(x.shape[0] is not None for x in inputs):
+            return False
+        self._whole = self.batch
+        self.batch = keras.tree.map_structure(
+            lambda each: None if each is None else each[:FEW], self.batch
+        )
+        return True
+
+    def whole(self, eager: bool) -> None:
+        """Go back to the whole batch; `eager`: to steps that run so."""
+        self.batch = self._whole
+        self._eager = self.model.run_eagerly = eager
+        self.model.make_train_function(force=True)
+
+    def _take_step(self):
+        """Take a step; where `train_on_batch` hands over more than a `train_step` of
+        one's own unpacks, as `fit` does: without a place for sample weights.
+        """
+        if self._fits:
+            return self.model.train_function(iter([self.batch]))
+        try:
+            return self._step(*self.batch)
+        except Exception as error:  # whatever the loop raises
+            unpacks = isinstance(error, ValueError) and "unpack" in str(error)
+            if unpacks and self._step == self.model.train_on_batch:
+                self._fits = True
+            elif self._eager:  # in a graph it may work, or `fit` says it in other words
+                self._eager = self.model.run_eagerly = False
+            else:
+                raise
+        self.model.make_train_function(force=True)
+        return self._take_step()
+
+    def not_finite(self) -> tuple[Where, Where]:
+        """What `forward.not_finite` finds, from the start."""
+        self._restart()
+        return not_finite(self.model, self.batch[0])
+
+    def cycle(
+        self,
+        scale: float | None = None,
+        good_steps: int = 0,
+        size: float = 0,
+        added: Mapping[int, float] | None = None,
+        steps: int | None = None,
+        go_on: bool = False,
+    ) -> StepReading:
+        """Step until the weights move, or so many steps.
+
+        From the start, or on from where the loop is (`go_on`). `scale` sets the dynamic
+        scale, and `good_steps` its counter of them. `size` is that of the gradients in
+        place of the tape's own, `added` what is added to them: {index of the weight:
+        infinity}.
+        """
+        if not go_on:
+            self._restart()
+        if scale:
+            for scaler in self.scalers:
+                scaler.dynamic_scale.assign(scale)
+                scaler.step_counter.assign(good_steps)
+        self._instruments.start(size, added or {})
+        before = [array(weight) for weight in self.weights]
+        count = 0
+        moved = False
+        with self._instruments.watch_tapes():
+            while count < (steps or MOST) and (steps or not moved):
+                result = self._take_step()
+                count += 1
+                after = [array(weight) for weight in self.weights]
+                moved = any(map(differ, before, after))
+        return self._instruments.reading(
+            steps=count,
+            weights_moved=moved,
+            weights_finite=all(map(is_finite, after)),
+            result=result,
+        )

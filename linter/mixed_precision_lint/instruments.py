@@ -1,0 +1,183 @@
+"""The instruments of a training loop: what leaves its tape, and what reaches its update
+rule.
+
+While a step runs, `tf.GradientTape.gradient` and the `update_step` of the innermost
+optimizer take notes, in graphs and under XLA too. What leaves the tape can be exchanged
+for gradients of a chosen size, or for infinity.
+"""
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from unittest import mock
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from mixed_precision_lint.arrays import float32, loss_of, vector, zeros
+
+as_written = tf.autograph.experimental.do_not_convert  # in a graph, too
+
+
+@dataclass(frozen=True, eq=False)
+class StepReading:
+    """What a loop did until its weights moved, or in so many steps."""
+
+    # all gradients as they left the tape, the mean of its calls
+    tape_gradients: np.ndarray
+    # and as they reached the update rule, the mean of its updates
+    rule_gradients: np.ndarray
+    target: float  # what the tape differentiated, the mean of its calls
+    tape_calls: float  # for one weight
+    spoiled_calls: float  # how many more had a gradient that is not finite
+    updates: float  # of one weight
+    steps: int
+    weights_moved: bool  # whether a weight is another one, or NaN
+    weights_finite: bool  # whether all of them are, afterwards
+    result: object  # what the last step returned
+    loss: float | None  # of it
+
+
+class Instruments:
+    """Notes of what leaves the tape, and of what reaches an update rule, in variables, so
+    that they work in a graph.
+    """
+
+    def __init__(self, weights: Sequence[keras.Variable], rule: keras.Optimizer):
+        self._index_of: dict[int, int] = {}
+        for index, weight in enumerate(weights):
+            self._index_of[id(weight)] = index  # as Keras holds it
+            self._index_of[id(weight.value)] = index  # as TensorFlow holds it
+        source = np.random.default_rng(6)
+        # What is put in place of the gradients: this, times a size that is not 0.
+        self._pattern = [source.normal(size=w.shape).astype("float32") for w in weights]
+        self._size = zeros([])
+        self._added = zeros([len(weights)])  # to the gradients of each weight
+        # The tape's own gradients that are not asked for again, by the weights' indices.
+        self._replaced: dict[tuple, Any] = {}
+        # Of the tape, summed up over its calls whose gradients are all finite:
+        self._tape_sums = [zeros(weight.shape) for weight in weights]
+        self._tape_calls = zeros([len(weights)])
+        self._target_sum = zeros([])
+        self._finite_calls = zeros([])
+        self._spoiled_calls = zeros([])  # the others
+        # Of the update rule:
+        self._rule_sums = [zeros(weight.shape) for weight in weights]
+        self._updates = zeros([len(weights)])
+        self._watch(rule)
+
+    def _watch(self, rule):
+        """Let an update rule take notes from now on."""
+        ones = np.eye(len(self._pattern), dtype="float32")
+        former = rule.update_step
+
+        def update_step(gradient, variable, learning_rate):
+            index = self._index_of.get(id(variable))
+            if index is not None:
+                self._rule_sums[index].assign_add(float32(gradient))
+                self._updates.assign_add(ones[index])
+            return former(gradient, variable, learning_rate)
+
+        rule.update_step = as_written(update_step)
+
+    def parts(self, gradients: np.ndarray) -> list[np.ndarray]:
+        """A vector of them as one array for each weight."""
+        ends = np.cumsum([pattern.size for pattern in self._pattern])
+        return np.split(gradients, ends[:-1])
+
+    def start(self, size: float, added: Mapping[int, float]) -> None:
+        """Forget all notes, and put gradients of a size in place of the tape's own unless
+        it is 0; and add numbers to them, {index of the weight: infinity}.
+        """
+        for note in (
+            *self._tape_sums,
+            self._tape_calls,
+            self._target_sum,
+            self._finite_calls,
+            self._spoiled_calls,
+            *self._rule_sums,
+            self._updates,
+        ):
+            note.assign(tf.zeros_like(note))
+        self._size.assign(size)
+        self._added.assign([added.get(n, 0.0) for n in range(len(self._pattern))])
+
+    def reading(
+        self, steps: int, weights_moved: bool, weights_finite: bool, result: object
+    ) -> StepReading:
+        """What was noted since `start`, with what the loop itself can tell."""
+        tape_calls = self._tape_calls.numpy()
+        updates = self._updates.numpy()
+        return StepReading(
+            tape_gradients=vector(self._tape_sums, tape_calls),
+            rule_gradients=vector(self._rule_sums, updates),
+            target=float(self._target_sum / tf.maximum(self._finite_calls, 1)),
+            tape_calls=tape_calls.max(),
+            spoiled_calls=float(self._spoiled_calls),
+            updates=updates.max(),
+            steps=steps,
+            weights_moved=weights_moved,
+            weights_finite=weights_finite,
+            result=result,
+            loss=loss_of(result),
+        )
+
+    def watch_tapes(self) -> contextlib.AbstractContextManager:
+        """While this context lasts, tapes take notes, and give what `start` chose."""
+        former = tf.GradientTape.gradient
+
+        def gradient(tape, target, sources, *arguments, **options):
+            indices = tuple(self._index_of.get(id(s)) for s in tf.nest.flatten(sources))
+            replacing = tf.executing_eagerly() and float(self._size) > 0
+            if replacing and indices in self._replaced:
+                # What is exchanged anyhow is computed once, to know what is reached.
+                gradients = self._replaced[indices]
+            else:
+                gradients = former(tape, target, sources, *arguments, **options)
+            if replacing and None not in indices:
+                self._replaced[indices] = gradients
+            flat = tf.nest.flatten(gradients)
+            self._read(tf.nest.flatten(target), indices, flat)
+            return tf.nest.pack_sequence_as(gradients, flat)
+
+        return mock.patch.object(tf.GradientTape, "gradient", as_written(gradient))
+
+    def _read(self, targets, indices, gradients):
+        """Note the gradients of a tape, and put in the list what `start` chose."""
+        own = {}
+        for place, index in enumerate(indices):
+            if index is not None and gradients[place] is not None:
+                gradient = tf.convert_to_tensor(gradients[place])
+                gradients[place] = own[index] = self._replacement(gradient, index)
+        if own:  # else it is of something else, as for a penalty
+            self._note(targets, own)
+        # A graph never knows whether there is something to add.
+        if tf.executing_eagerly() and not np.any(self._added.numpy()):
+            return
+        for place, index in enumerate(indices):
+            if index in own:
+                added = tf.cast(self._added[index], own[index].dtype)
+                gradients[place] += added
+
+    def _replacement(self, own, index):
+        """A gradient of the tape's, or one of the chosen size in its place."""
+        if tf.executing_eagerly() and float(self._size) == 0:
+            return own
+        chosen = tf.cast(self._pattern[index] * self._size, own.dtype)
+        return tf.where(self._size > 0, chosen, own)
+
+    def _note(self, targets, gradients):
+        """Note what leaves the tape, if all of it is finite."""
+        finite = [tf.reduce_all(tf.math.is_finite(g)) for g in gradients.values()]
+        fine = float32(tf.reduce_all(finite))
+        total = tf.add_n([tf.reduce_sum(float32(one)) for one in targets])
+        self._target_sum.assign_add(tf.math.multiply_no_nan(total, fine))
+        self._finite_calls.assign_add(fine)
+        self._spoiled_calls.assign_add(1 - fine)
+        for index, gradient in gradients.items():
+            finite_part = tf.math.multiply_no_nan(float32(gradient), fine)
+            self._tape_sums[index].assign_add(finite_part)
+        reached = [float(n in gradients) for n in range(len(self._pattern))]
+        self._tape_calls.assign_add(fine * reached)
