@@ -9,6 +9,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader
 
 from course_utils import paths
+from tools import bias_page
 
 TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent),
@@ -49,33 +50,13 @@ SHORT = {
 
 def sums_page() -> str:
     """Who adds up in what, on each device that was recorded, and what becomes of it."""
-    more = _record("bias_trainings.json")
-    layers = defaultdict(lambda: defaultdict(dict))
-    for row in more["layers"]:
-        table = layers[row["policy"], row["terms"]]
-        table[row["layer"]][row["positions"]] = f"{100 * row['error']:.2g}"
-    trainings = defaultdict(dict)
-    for row in more["trainings"]:
-        trainings[row["training"], row["optimizer"]][row["policy"]] = row["losses"]
-    return TEMPLATES.get_template("sums.md").render(
-        records=list(_sums()),
-        more=more,
-        positions=[
-            f"{n:,}" for n in sorted({row["positions"] for row in more["layers"]})
-        ],
-        layers=[
-            (*key, [[name, *errors.values()] for name, errors in table.items()])
-            for key, table in layers.items()
-        ],
-        trainings=[
-            [*key, *(_losses(row[policy], row["float32"]) for policy in row)]
-            for key, row in trainings.items()
-        ],
-        cures=[
-            [row["cure"], _losses(row["losses"]), f"{row['step_ms']:.1f}"]
-            for row in more["cures"]
-        ],
-    )
+    return sums_of(_record("bias_trainings.json"))
+
+
+def sums_of(record) -> str:
+    """The same page with this record of trainings."""
+    told = bias_page.told(record)
+    return TEMPLATES.get_template("sums.md").render(records=list(_sums()), **told)
 
 
 def _sums():
@@ -111,12 +92,6 @@ def _heard(row):
     ones = round(4096 * row["ones"]) if row["ones"] is not None else 4096
     stops = f" ({ones:,})" if abs(ones - 4096) > 40 else ""
     return f"**{text}{stops}**" if text.startswith("16") else text
-
-
-def _losses(losses, right=None):
-    text = " ".join(f"{loss:.3g}" for loss in losses)
-    worse = right and all(a > 1.05 * b for a, b in zip(losses, right, strict=True))
-    return f"**{text}**" if worse else text
 
 
 PAGES = {"layers.md": every_layer, "migration.md": five_libraries, "sums.md": sums_page}
