@@ -8,9 +8,12 @@ import json
 import platform
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from course_utils import paths
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FOLDER = paths.data("measurements")
 OWN = (
@@ -204,6 +207,35 @@ def rescue() -> tuple:
         "update, S = 2^15": with_scale["update"],
     }
     return pd.DataFrame(ends), pd.DataFrame(columns).map("{:.1%}".format)
+
+
+def backward() -> "pd.DataFrame":
+    """How wrong the gradient of a real backward pass was in a recorded training, by
+    epoch: "middle (lowest to highest)" of its seeds.
+
+    The file is that of `python -m tools.backward_error`.
+
+    Example:
+        >>> list(backward().index)
+        [5, 20, 60, 85]
+    """
+    import pandas as pd
+
+    rows = pd.json_normalize(_recorded("backward")["records"]).groupby("epoch")
+    ways = [
+        "rounded once",
+        "mixed_float16",
+        "mixed_float16, S = 2^15",
+        "mixed_bfloat16",
+    ]
+    table = {}
+    for way in ways:
+        errors = rows[f"{way}.all layers"]
+        columns = {"middle": errors.median(), "low": errors.min(), "high": errors.max()}
+        seeds = pd.DataFrame(columns)
+        text = "{0.middle:.1%} ({0.low:.1%} to {0.high:.1%})"
+        table[way] = [text.format(seed) for seed in seeds.itertuples()]
+    return pd.DataFrame(table, seeds.index)
 
 
 def smaller() -> list[dict]:

@@ -1,6 +1,7 @@
 """Notebook 03's cells whose numbers no stored output holds."""
 
 import re
+from collections import Counter
 
 import keras
 import numpy as np
@@ -52,3 +53,65 @@ def test_the_samples_on_the_cliff_are_those_that_teach_the_network_nothing():
 def test_gaps_that_are_not_finite_are_refused():
     with pytest.raises(ValueError, match="gap of the batch is not finite"):
         SoftmaxCliff(lambda dtype, gaps, scale: gaps, [1, np.inf])
+
+
+def test_only_a_softmax_that_comes_last_keeps_its_gradient_and_logits_always_do():
+    """The first gap at which it is silent, in three dtypes: None where it never is."""
+    notebook = Cells("03_policy")
+    names = {"np": np, "tf": tf, "keras": keras}
+    notebook.run("ends", names=names)
+    _, *rows = notebook.printed("ends-run", names=names)
+    starts = {}
+    for row in rows:
+        found = re.findall(r"never|from ([\d.]+) on", row[22:])
+        starts[row[:22].strip()] = [float(start) if start else None for start in found]
+    assert starts.pop("softmax")[0] is None
+    assert starts.pop("logits, then Reshape") == [None] * 3
+    assert 16 < min(starts.pop("softmax, then Reshape"))
+    single, bfloat16, float16 = starts["sigmoid, a false alarm"]
+    # the largest number below 1 is 1 - 2^-8 and 1 - 2^-11; what is above its middle is 1
+    assert single is None
+    assert bfloat16 == pytest.approx(np.log(2**9 - 1) - 0.69, abs=0.75)
+    assert float16 == pytest.approx(np.log(2**12 - 1), abs=0.75) and bfloat16 < float16
+    assert starts["sigmoid, a miss"][0] is None and starts["sigmoid, a miss"][1] > 16
+
+
+def test_a_policy_belongs_to_its_thread_and_ends_with_the_session():
+    names = {"keras": keras, "dtype_policy": dtype_policy}
+    lines = Cells("03_policy").printed("thread", names=names)
+    dtypes = [line.split()[-1] for line in lines]
+    assert dtypes == ["float16", "float32", "float32"]
+    assert keras.config.dtype_policy().name == "float32"
+
+
+def test_the_lines_to_copy_train_in_float16_with_a_scale():
+    recap = Cells("03_policy").sources["recap"]
+    (code,) = re.findall(r"```python\n(.*?)```", recap, re.S)
+    hidden = "keras.Input((4,)), keras.layers.Dense(8, activation='relu')"
+    names = {"keras": keras}
+    try:
+        exec(code.replace("...", hidden, 1), names)
+    finally:
+        keras.config.set_dtype_policy("float32")
+    model = names["model"]
+    model.fit(np.ones((8, 4)), np.zeros(8, int), verbose=0)
+    assert Counter(x.compute_dtype for x in model.layers) == {
+        "float16": 1,
+        "float32": 1,
+    }
+    assert type(model.optimizer).__name__ == "LossScaleOptimizer"
+    assert type(model.optimizer.inner_optimizer).__name__ == "Adam"
+    assert names["loss"].from_logits
+
+
+def test_the_lost_loss_scale_has_one_warning(tmp_path):
+    with dtype_policy("mixed_float16"):
+        dense = keras.layers.Dense(2, activation="softmax", dtype="float32")
+        model = keras.Sequential([keras.Input((4,)), dense])
+    model.compile("adam", "sparse_categorical_crossentropy")
+    model.fit(np.ones((8, 4)), np.zeros(8, int), verbose=0)
+    model.save(tmp_path / "model.keras")
+    with pytest.warns(UserWarning) as caught:
+        keras.saving.load_model(tmp_path / "model.keras")
+    (words,) = [str(one.message) for one in caught]
+    assert words.startswith("Skipping variable loading for optimizer 'adam")
