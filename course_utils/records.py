@@ -221,7 +221,7 @@ def backward() -> "pd.DataFrame":
     """
     import pandas as pd
 
-    rows = pd.json_normalize(_recorded("backward")["records"]).groupby("epoch")
+    rows = pd.json_normalize(_content("backward")["records"]).groupby("epoch")
     ways = [
         "rounded once",
         "mixed_float16",

@@ -7,7 +7,7 @@ import pytest
 from course_utils import records
 from course_utils.training import dtype_policy
 
-ROWS = records._recorded("backward")["records"]
+ROWS = records._content("backward")["records"]
 
 
 def errors(way, epoch=85):
