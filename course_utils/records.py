@@ -213,7 +213,7 @@ def backward() -> "pd.DataFrame":
     """How wrong the gradient of a real backward pass was in a recorded training, by
     epoch: "middle (lowest to highest)" of its seeds.
 
-    The file is that of `python -m tools.backward_error`.
+    The file is that of `python -m tools.record backward`.
 
     Example:
         >>> list(backward().index)

@@ -5,6 +5,7 @@ python -m tools.record gradients     histograms of the gradients of one long tra
 python -m tools.record splits        what each split of 16 bits keeps of the same training
 python -m tools.record smaller       the points of notebook 08's picture
 python -m tools.record rescue        what a loss scale changes in a training, for notebook 02
+python -m tools.record backward      how wrong a real 16-bit backward pass is, for notebook 02
 python -m tools.record clinic        notebook 09's patients, with all instruments and cures;
                                      with names, only these, and the rest stays as it is
 python -m tools.record forecasts     notebook 13's predictions, beside what this machine took
@@ -188,6 +189,12 @@ def rescue(kind):
     return made(kind, **rescue.measure())
 
 
+def backward(kind):
+    from tools import backward_error
+
+    return made(kind, **backward_error.measure())
+
+
 def clinic(kind, *patients):
     from course_utils import clinic
 
@@ -345,6 +352,7 @@ KINDS = {  # what makes it, and its file below data
     "gradients": (training, "measurements/gradients.json"),
     "splits": (training, "measurements/splits.json"),
     "rescue": (rescue, "measurements/rescue.json"),
+    "backward": (backward, "measurements/backward.json"),
     "smaller": (smaller, "measurements/smaller.json"),
     "clinic": (clinic, "measurements/clinic.json"),
     "forecasts": (forecasts, "forecasts.json"),
