@@ -232,8 +232,8 @@ def backward() -> "pd.DataFrame":
     for way in ways:
         errors = rows[f"{way}.all layers"]
         columns = {"middle": errors.median(), "low": errors.min(), "high": errors.max()}
-        seeds = pd.DataFrame(columns)
-        text = "{0.middle:.1%} ({0.low:.1%} to {0.high:.1%})"
+        seeds = 100 * pd.DataFrame(columns)
+        text = "{0.middle:.2g}% ({0.low:.2g}% to {0.high:.2g}%)"
         table[way] = [text.format(seed) for seed in seeds.itertuples()]
     return pd.DataFrame(table, seeds.index)
 
