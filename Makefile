@@ -194,7 +194,7 @@ matrix:
 	    name=$$1; shift; rm -rf .matrix; \
 	    if $(MAKE) --no-print-directory -k VENV=.matrix PYTHON= PYTHONPATH="$$PWD:$$PWD/linter" "$$@"; then result=passed; \
 	    else result=failed; status=1; fi; \
-	    echo "== $$name: $$result, $$(.matrix/bin/python -c 'from course_utils.benchmark import records; print(*records.versions().values(), sep=", ")' 2>/dev/null)"; \
+	    echo "== $$name: $$result, $$(.matrix/bin/python -c 'from course_utils import records; print(*records.versions().values(), sep=", ")' 2>/dev/null)"; \
 	}; \
 	for version in 3.11 3.12 3.13; do \
 	    leg "Python $$version, newest" VERSIONS=$$version quick; \

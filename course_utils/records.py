@@ -1,5 +1,5 @@
-"""What was recorded on real devices, in data/measurements: steps, and one training's
-gradients.
+"""What was recorded on real devices, in data/measurements: steps, and the trainings that
+notebooks show.
 """
 
 import collections

@@ -4,14 +4,16 @@ python -m tools.notebooks      check, mend and solve the notebooks
 python -m tools.clock          say how long a notebook takes, section by section
 python -m tools.record         write the data that no notebook measures itself
 python -m tools.layer_support  measure what every layer of Keras does
+python -m tools.bias_trainings measure what a bias that is added up in 16 bits does
 python -m tools.release        write what a release carries
 python -m tools.site           write the web site, the decision card, the README's picture
-python -m tools.rerun_cells          let the quick sections of notebooks run twice
+python -m tools.rerun_cells    let the quick sections of notebooks run twice
 python -m tools.explorers      bundle the explorers' modules and styles
 python -m tools.size           say how large the course is
 
-The other modules are their libraries: `canonical` (form), `template` (rules), `cells`
-(one by one) and `workshop` (lessons made of them) of notebooks, `publishing` (address,
-badge and setup cell), `layer_samples`, `card`, `pictures` and `reference` (pages of
-the site).
+The other modules are their libraries: `canonical_form`, `template` (rules), `origin`
+(whose it is), `notebook_cells` (one by one) and `workshop` (lessons made of them) of
+notebooks, `publishing` (address, badge and setup cell), `rescue`, `backward_error`,
+`bias_models` and `layer_samples` of records, `decision_card`, `pictures`, `reference`
+and `bias_page` of the site.
 """

@@ -18,7 +18,9 @@ class OwnBias(layers.Layer):
     """`x + b`, whose gradient TensorFlow adds up elsewhere."""
 
     def build(self, shape):
-        self.bias = self.add_weight(shape=(shape[-1],), name="bias")
+        self.bias = self.add_weight(
+            shape=(shape[-1],), initializer="zeros", name="bias"
+        )
 
     def call(self, x):
         return x + self.bias

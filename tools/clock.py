@@ -63,8 +63,9 @@ class Account:
         further = self.table["heading"].str.contains("Going further")
         self.table.insert(1, "further", further)
         self.table["minutes"] = minutes
-        self.core = round(minutes[~further].sum())
-        self.further = round(minutes[further].sum())
+        # added up as `minutes` does, so that both round alike
+        self.core = round(sum(minutes[~further]))
+        self.further = round(sum(minutes[further]))
 
     @property
     def span(self):

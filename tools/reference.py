@@ -1,4 +1,4 @@
-"""Pages of the site that are made of records: every layer, and five libraries. Their
+"""Pages of the site that are made of records: every layer, five libraries, and sums. Their
 words are the templates of Jinja beside this file.
 """
 

@@ -77,7 +77,7 @@ def exercise_faults(nb, name):
         elif text not in dict(used)[tag].source:
             faults.append(f"tag {tag!r}: its cell lacks {text.strip()!r}.")
     for tag in set(tags) - set(wanted):
-        faults.append(f"tag {tag!r} stands for no exercise of course_utils/exercises.")
+        faults.append(f"tag {tag!r} stands for no exercise of course_utils/lessons.")
     return faults
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import ipywidgets
 
-# the rooms of the notebooks, which this engine looks through and imports none of
+# the rooms of the notebooks, from which `load` imports one by name
 LESSONS = Path(__file__).parents[1] / "lessons"
 
 

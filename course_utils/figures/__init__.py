@@ -1,4 +1,4 @@
-"""Every matplotlib figure that several notebooks show, drawn from plain values.
+"""Every matplotlib figure that several notebooks or a report show, from plain values.
 
 A function takes what a measurement returned and gives a `Picture`: the figure and
 a sentence that says the same in words. Colors are Okabe and Ito's, the same for a

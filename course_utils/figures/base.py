@@ -5,7 +5,7 @@ import html
 import io
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -158,9 +158,9 @@ def write(ax: Axes, x: float, y: float, text: str, **options: Any) -> None:
     ax.text(x, y, text, **look)
 
 
-def name_all(axis: Axis, names: list[str], fontsize: int = 9) -> None:
+def name_all(axis: Axis, names: Collection[object], fontsize: int = 9) -> None:
     """Names at the whole places of an axis of axes, from 0 on."""
-    axis.set_ticks(range(len(names)), names, fontsize=fontsize)
+    axis.set_ticks(range(len(names)), [str(name) for name in names], fontsize=fontsize)
 
 
 def legend(place: Axes | Figure, **options: Any) -> None:

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 
 @contextlib.contextmanager
-def dtype_policy(name: str) -> Iterator[None]:
+def dtype_policy(name: "str | keras.DTypePolicy") -> Iterator[None]:
     """Sets Keras's global dtype policy for a `with` block and restores the former one.
 
     Example:
