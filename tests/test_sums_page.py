@@ -89,7 +89,7 @@ CLAIMS = {  # how a sentence begins that somebody wrote: whether a record holds 
     "Adam divides by the size of the gradient and was never": never_late_with_adam,
     "After five times as many steps Adam even ended lower in bfl": lower_with_adam,
     "Under mixed_float16 the first training with SGD is a little": late_in_float16,
-    "It ends in float16, where it is the other way round": own_bias_loses,
+    "In float16 it is the other way round: there `x + b`": own_bias_loses,
 }
 
 

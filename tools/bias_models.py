@@ -15,12 +15,10 @@ SIDE = 32  # pixels of an image
 
 
 class OwnBias(layers.Layer):
-    """`x + b`, whose gradient TensorFlow adds up elsewhere."""
+    """`x + b`, whose gradient TensorFlow adds up elsewhere; it begins at random numbers."""
 
     def build(self, shape):
-        self.bias = self.add_weight(
-            shape=(shape[-1],), initializer="zeros", name="bias"
-        )
+        self.bias = self.add_weight(shape=(shape[-1],), name="bias")
 
     def call(self, x):
         return x + self.bias
