@@ -2,6 +2,7 @@
 can.
 """
 
+import copy
 import re
 import shutil
 import sys
@@ -342,3 +343,15 @@ def test_each_notebook_is_tested_and_stands_on_both_maps():
     assert sorted(" ".join(tested).split()) == [path.name[:2] for path in paths]
     for path in paths[1:]:
         assert maps.count(f"{path.name}) |") == 2
+
+
+def test_a_stored_table_of_progress_counts_the_exercises_that_there_are():
+    stored = read(COURSE / "notebooks/solved/00_start_here.ipynb")
+    nb = copy.deepcopy(stored)
+    (cell,) = [c for c in nb.cells if c.id == "progress"]
+    (output,) = cell.outputs
+    for kind in ("text/plain", "text/html"):
+        assert "2 of 2" in output.data[kind]
+        output.data[kind] = output.data[kind].replace("0 of 4", "0 of 3")
+    notebooks.count_exercises(nb)
+    assert nb == stored

@@ -13,8 +13,10 @@ a notebook in which somebody worked, and write nothing.
 """
 
 import contextlib
+import html
 import itertools
 import os
+import re
 import sys
 import tempfile
 import time
@@ -25,7 +27,7 @@ from nbclient.exceptions import CellControlSignal, DeadKernelError
 from nbclient.output_widget import OutputWidget
 from tqdm import tqdm
 
-from course_utils import claims, widgets
+from course_utils import claims, exercises, widgets
 from tools import clock, origin, pictures, publishing, reference, template, workshop
 from tools.canonical_form import (
     COURSE,
@@ -177,7 +179,23 @@ def timed(folder, accounts):
             text = text_of(nb)
             for cell in template.markdown(nb):
                 cell.source = clock.mapped(clock.wound(cell.source, own[0]), accounts)
+            count_exercises(nb)
             yield file, text, text_of(nb)
+
+
+def count_exercises(nb):
+    """Bring a stored table of progress to the exercises that there are: `0 of 3`."""
+    tables = [c for c in code_cells(nb) if c.source.strip() == "exercises.progress()"]
+    for data in (output.data for cell in tables for output in cell.get("outputs", [])):
+        for kind in ("text/plain", "text/html"):
+            for name in exercises.available():
+                sheet = exercises.load(name)
+                title = (
+                    sheet.title if kind == "text/plain" else html.escape(sheet.title)
+                )
+                row = rf"({name} · {re.escape(title)}.*?\d+ of )\d+"
+                wanted = rf"\g<1>{len(sheet.exercises)}"
+                data[kind] = re.sub(row, wanted, data[kind], count=1, flags=re.S)
 
 
 def wind(folder):
