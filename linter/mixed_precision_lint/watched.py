@@ -88,7 +88,7 @@ class Watched:
         except Shared:
             raise
         except (Exception, SystemExit) as error:  # whatever the loop raises
-            self.raised = f"{type(error).__name__}: {one_line(error)}".rstrip(": ")
+            self.raised = f"{type(error).__name__}: {one_line(error, 120)}".rstrip(": ")
 
     def _measure(self, make_twin):
         loop = self.loop

@@ -9,6 +9,7 @@ import contextlib
 import functools
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -206,10 +207,10 @@ def power(scale: float) -> str:
     return f"2**{exponent - 1}" if share == 0.5 and exponent != 1 else f"{scale:.6g}"
 
 
-def judge(function: object) -> str | None:
+def judge(function: Any) -> str | None:
     """What is wrong with a scaler, and how the training went with it, or None."""
-    code = getattr(function, "__code__", None)
-    if "LossScaleOptimizer" in getattr(code, "co_names", ()):
+    names = attempt(lambda: function.__code__.co_names)  # its attributes may raise
+    if "LossScaleOptimizer" in (names or ()):
         return "You call Keras's LossScaleOptimizer: write the rule yourself, it has two cases."
     run = train(function)
     if run.fault:
