@@ -210,8 +210,8 @@ def rescue() -> tuple:
 
 
 def backward() -> "pd.DataFrame":
-    """How wrong the gradient of a real backward pass was in a recorded training, by
-    epoch: "middle (lowest to highest)" of its seeds.
+    """How wrong the gradient of a real backward pass was in a recorded training, in
+    percent and by epoch: "middle (lowest to highest)" of its seeds.
 
     The file is that of `python -m tools.record backward`.
 
@@ -222,20 +222,15 @@ def backward() -> "pd.DataFrame":
     import pandas as pd
 
     rows = pd.json_normalize(_content("backward")["records"]).groupby("epoch")
-    ways = [
-        "rounded once",
-        "mixed_float16",
-        "mixed_float16, S = 2^15",
-        "mixed_bfloat16",
-    ]
-    table = {}
-    for way in ways:
-        errors = rows[f"{way}.all layers"]
-        columns = {"middle": errors.median(), "low": errors.min(), "high": errors.max()}
-        seeds = 100 * pd.DataFrame(columns)
-        text = "{0.middle:.2g}% ({0.low:.2g}% to {0.high:.2g}%)"
-        table[way] = [text.format(seed) for seed in seeds.itertuples()]
-    return pd.DataFrame(table, seeds.index)
+    once = 100 * rows["rounded once.all layers"].median()
+    table = {"rounded once": once.map("{:.2g}".format)}
+    for way in ("mixed_float16", "mixed_float16, S = 2^15", "mixed_bfloat16"):
+        errors = 100 * rows[f"{way}.all layers"].agg(["median", "min", "max"])
+        table[way.removeprefix("mixed_")] = [
+            f"{seeds['median']:.2g} ({seeds['min']:.2g} to {seeds['max']:.2g})"
+            for _, seeds in errors.iterrows()
+        ]
+    return pd.DataFrame(table)
 
 
 def smaller() -> list[dict]:
