@@ -311,6 +311,9 @@ def test_of_three_recordings_the_one_least_disturbed_counts(monkeypatch):
     # a: 5, 4, 3; b: 9, 7, 8
     assert profiling.record_in_turns({"a": 1, "b": 2}, steps=6) == {"a": 3, "b": 7}
     assert calls == [(number, {"steps": 6}) for number in 3 * (1, 2)]
+    monkeypatch.setenv("COURSE_PACE", "0.2")
+    times = iter([5.0, 9.0])
+    assert profiling.record_in_turns({"a": 1, "b": 2}) == {"a": 5, "b": 9}
 
 
 def test_a_slow_step_is_recorded_fewer_times_and_at_least_once():

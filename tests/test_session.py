@@ -21,7 +21,10 @@ FIRST_CELL = """
 import sys
 from course_utils import session
 session.setup(cpus=2)
+import gc
+frozen, made = gc.get_freeze_count(), [[] for _ in range(1000)]
 session.setup(cpus=2)  # the cell is run again
+assert gc.isenabled() and 0 <= gc.get_freeze_count() - frozen < 100 < frozen
 import tensorflow as tf
 tf.matmul(tf.ones((64, 64)), tf.ones((64, 64)))
 print(*tf.config.list_logical_devices("CPU"), sep=chr(10))

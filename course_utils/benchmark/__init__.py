@@ -13,7 +13,7 @@ __dir__, __getattr__ = late_names(
         "keras_device": "build counts_memory device",
         "rates": "ceilings",
         "ratios": "Ratio paired",
-        "timer": "in_turns",
+        "timer": "in_turns turns",
         "timed_model": "TimedModel",
     },
 )

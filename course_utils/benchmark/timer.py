@@ -11,6 +11,7 @@ import tensorflow as tf
 from course_utils.progress import pace, tqdm
 
 Name = TypeVar("Name")  # of a case: a text, or several
+Case = TypeVar("Case")
 # seconds that one timing lasts at the least: far more than a launch and the clock
 SAMPLE = 0.005
 MOST = 200  # calls in one timing
@@ -20,13 +21,15 @@ SECONDS = "{l_bar}{bar}| {n:.1f} of {total:.1f} s"  # a bar's text; it has no ra
 def rounds(seconds: float, label: str, at_least: int = 1) -> Iterator[int]:
     """Counts 0, 1, 2, … until the time is up, with a progress bar of that label.
 
-    The round under way is finished. `pace()` shortens the time of all.
+    The round under way is finished. `pace()` shortens the time, and takes of the rounds
+    that there are at least as many as its share, three or more.
 
     Example:
         >>> list(rounds(0, "demo", at_least=2))
         [0, 1]
     """
     seconds *= pace()
+    at_least = max(min(at_least, 3), round(at_least * pace()))
     start = time.perf_counter()
     number = 0
     with tqdm(desc=label, total=round(seconds, 1), bar_format=SECONDS) as bar:
@@ -35,6 +38,19 @@ def rounds(seconds: float, label: str, at_least: int = 1) -> Iterator[int]:
             yield number
             number += 1
         bar.update(bar.total - bar.n)  # one that is not full turns red
+
+
+def turns(cases: dict[Name, Case], number: int) -> Iterator[tuple[Name, Case]]:
+    """Gives all cases in turn, (name, case), that many times, with a progress bar.
+
+    `pace()` takes its share of the times, as in `rounds`.
+
+    Example:
+        >>> list(turns({"a": 1, "b": 2}, 2))
+        [('a', 1), ('b', 2), ('a', 1), ('b', 2)]
+    """
+    for _ in rounds(0, "in turns", number):
+        yield from cases.items()
 
 
 def timings(
@@ -46,16 +62,17 @@ def timings(
     """Times functions that return a tensor against each other: {name: seconds of one
     call, a list}.
 
-    Each is called three times before it counts. Then all take turns until the time is
-    up, so that what else the machine does meets all of them alike. Calls of less than 5
-    ms are timed together. An interrupt of the kernel keeps what was measured.
+    Each is called three times before it counts, twice where `pace()` is below 1. Then
+    all take turns until the time is up, so that what else the machine does meets all of
+    them alike. Calls of less than 5 ms are timed together. An interrupt of the kernel keeps what was measured.
     """
     together = {}
     times = {name: [] for name in cases}
     try:
         for name, run in cases.items():
             # the first traces and loads kernels
-            once = min(_seconds(run, 1) for _ in range(3))
+            calls = 3 if pace() == 1 else 2
+            once = min(_seconds(run, 1) for _ in range(calls))
             together[name] = max(1, round(SAMPLE / max(once, SAMPLE / MOST)))
         for _ in rounds(seconds, label, at_least):
             for name, run in cases.items():

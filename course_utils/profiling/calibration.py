@@ -23,7 +23,7 @@ from course_utils import paths
 from course_utils.profiling.ops import find_ops
 from course_utils.profiling.recordings import step_times
 from course_utils.profiling.trace import Event, record
-from course_utils.progress import tqdm
+from course_utils.progress import pace, tqdm
 from course_utils.roofline import Work, count
 from course_utils.training import dtype_policy
 
@@ -51,12 +51,15 @@ def calibrate(policies: Sequence[str], seconds: float = 15) -> Calibration:
 
     It holds convolutions, pooling, dense layers, attention, normalization, GELU and
     Adam. An interrupt ends it with an error, because a part of the types would be
-    missing.
+    missing. Where `pace()` is below 1 it takes two batch sizes and half of the steps.
 
     Example:
         calibration = profiling.calibrate(("float32", "mixed_bfloat16"))
     """
-    cases = [(_sampler, policy, batch) for policy in policies for batch in BATCHES]
+    in_haste = pace() < 1
+    batches = BATCHES[::2] if in_haste else BATCHES
+    steps = STEPS // 2 if in_haste else STEPS
+    cases = [(_sampler, policy, batch) for policy in policies for batch in batches]
     cases += [(_tiny, policies[0], 1)]
     tables = []
     idle = []  # how many operations a step has, and the ms in which none runs
@@ -70,7 +73,7 @@ def calibrate(policies: Sequence[str], seconds: float = 15) -> Calibration:
         x = np.random.default_rng(0).random((batch, 28, 28, 1), dtype="float32")
         y = np.arange(batch) % 10
         step = partial(model.train_on_batch, x, y)
-        trace = record(step, steps=STEPS, seconds=seconds / len(cases))
+        trace = record(step, steps=steps, seconds=seconds / len(cases))
         work = count(model.train_step, (x, y))
         table = measured(work, trace)
         times = step_times(trace).median()
