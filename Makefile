@@ -6,8 +6,8 @@ VENV    = .venv
 REQUIREMENTS = tests/requirements.txt
 INSTALL = sh tools/environment.sh install
 PYTEST  = $(VENV)/bin/python -m pytest
-# Some files at a time, each whole in one worker, in the order given: the longest first. Notebooks are three, as their
-# kernels wait a third of their time.
+# Some files at a time, each whole in one worker, in the order given: the longest first. Three on two cores, as kernels,
+# browsers and processes that tests start are waited for a third of the time.
 APART   = --dist loadfile --no-loadscope-reorder -n
 SLOWEST = --durations 15 --durations-min 5
 # Measurements take a fifth of their time, as when somebody rehearses (course_utils.progress.pace).
@@ -102,7 +102,7 @@ lint: $(VENV)/test.stamp
 	$(VENV)/bin/python -m tools.notebooks --check
 
 # The examples in docstrings run too. conftest.py keeps what was left out beside each part's report.
-UNIT = $(PYTEST) $(APART) 2 $(SLOWEST) --junitxml=.pytest_cache/unit.xml --doctest-modules tests course_utils linter
+UNIT = $(PYTEST) $(APART) 3 $(SLOWEST) --junitxml=.pytest_cache/unit.xml --doctest-modules tests course_utils linter
 
 # Not what holds TensorFlow and Keras to what the notebooks teach.
 unit: $(VENV)/test.stamp

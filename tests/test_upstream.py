@@ -30,8 +30,11 @@ OWN |= {
 }
 # Each script runs in a process of its own, and TensorFlow is imported once for several.
 RUN = """
-import os, runpy, sys
+import gc, os, runpy, sys
+gc.disable()
 import keras, tensorflow
+gc.enable()
+gc.freeze()  # or each process searches all of it once more when it ends
 for path in sys.argv[2:]:
     if os.fork() == 0:
         for kind, number in (("out", 1), ("err", 2)):
