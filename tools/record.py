@@ -198,7 +198,8 @@ def backward(kind):
 def clinic(kind, *patients):
     from course_utils import clinic
 
-    entries = {patient["key"]: patient for patient in records.clinic()["patients"]}
+    former = records.clinic()
+    entries = {patient["key"]: patient for patient in former["patients"]}
     with multiprocessing.get_context("spawn").Pool(2, maxtasksperchild=1) as pool:
         for new in pool.imap_unordered(patient, patients or clinic.charts(), 1):
             entries[new["key"]] = new
@@ -208,8 +209,15 @@ def clinic(kind, *patients):
         key: {"name": instrument.name, "minutes": instrument.minutes}
         for key, instrument in clinic.INSTRUMENTS.items()
     }
-    patients = [entries[key] for key in clinic.charts()]
-    return made(kind, families=FAMILIES, instruments=names, patients=patients)
+    whole = [entries[key] for key in clinic.charts()]
+    record = made(kind, families=FAMILIES, instruments=names, patients=whole)
+    if not patients:
+        return record
+    # Those recorded alone tell where and when themselves.
+    head = ("cpu", "versions", "date")
+    for name in patients:
+        entries[name] |= {key: record[key] for key in head}
+    return record | {key: former[key] for key in head}
 
 
 def patient(key, instruments=None, run=None):

@@ -78,10 +78,14 @@ def _sums():
                 rows[-1] += [both, xla]
         name = ", ".join([record["device"], *map("=".join, record["settings"].items())])
         versions = ", ".join(f"{k} {v}" for k, v in record["versions"].items())
-        tables[tuple(map(tuple, rows))].append((name, f"{versions}, {record['date']}"))
+        about = f"{versions}, {record['date']}"
+        release = record["versions"]["tensorflow"]
+        tables[tuple(map(tuple, rows))].append((name, release, about))
     for rows, records in tables.items():
-        (name, about), *others = sorted(records, key=lambda record: len(record[0]))
-        yield name, about, [other for other, _ in others], rows
+        newest = sorted(records, key=lambda record: record[1], reverse=True)
+        (name, _, about), *others = sorted(newest, key=lambda record: len(record[0]))
+        same = [f"{other} and TensorFlow {release}" for other, release, _ in others]
+        yield name, about, same, rows
 
 
 def _heard(row):

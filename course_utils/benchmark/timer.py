@@ -64,7 +64,8 @@ def timings(
 
     Each is called three times before it counts, twice where `pace()` is below 1. Then
     all take turns until the time is up, so that what else the machine does meets all of
-    them alike. Calls of less than 5 ms are timed together. An interrupt of the kernel keeps what was measured.
+    them alike. Calls of less than 5 ms are timed together. An interrupt of the kernel
+    keeps what was measured.
     """
     together = {}
     times = {name: [] for name in cases}

@@ -106,4 +106,5 @@ def assign(name: str) -> list[CaseFile]:
         >>> [case.number for case in assign("Ada")] == [case.number for case in assign("Ada")]
         True
     """
-    return [CaseFile(n) for n in random.Random(name).sample(range(5, 17), 3)]
+    others = range(5, len(records.clinic()["patients"]) + 1)
+    return [CaseFile(n) for n in random.Random(name).sample(others, 3)]

@@ -115,7 +115,7 @@ def patient(
         build=build,
         batches=epoch * names.get("EPOCHS", 2),
         well=charts()[name_of(key)]["well"],
-        held=(x[last:], y[last:]),
+        held=(x[last:], y[last:]) if y.dtype.kind in "iu" else None,
         resumed=names.get("resumed"),
         in_float32=lambda: patient(key, cure, "float32"),
     )

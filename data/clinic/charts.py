@@ -28,6 +28,17 @@ def wide_sum(values, *axes):
 
 """
 
+PLAIN = """\
+import keras
+from keras import layers, ops
+
+
+class Plain(layers.Dense):
+    def call(self, x):
+        return self.activation(ops.matmul(x, self.kernel) + self.bias)
+
+"""
+
 CHARTS = {
     "mask": {
         "title": "Digits as sequences",
@@ -189,5 +200,15 @@ CHARTS = {
         "cure": "Take a larger loss scale: Keras's own begins at 32,768.",
         "edits": {r"keras\.optimizers\.LossScaleOptimizer\((\w+), .*\)": r"\1"},
         "well": lambda v: v.report["accuracy"] > 0.8,
+    },
+    "bias": {
+        "title": "Degrees in two rooms",
+        "family": "still",
+        "symptom": "The loss hardly falls. In float32 it fell at once.",
+        "diagnosis": "the gradient of a bias added up in bfloat16",
+        "cure": "Add the bias with +, whose gradient is added up in float32.",
+        "edits": {r"layers\.Dense\((?=2\)|16, activation=.tanh)": "Plain("},
+        "before": PLAIN,
+        "well": lambda v: v.losses[-1] < 10,
     },
 }

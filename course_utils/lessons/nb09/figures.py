@@ -8,7 +8,7 @@ from course_utils.figures.base import INK, Picture, panels, write
 from course_utils.figures.looks import COLORS
 from course_utils.figures.words import described
 
-ACROSS = 4  # panels in a row of the gallery
+ACROSS = 6  # panels in a row of the gallery
 
 
 def draw_gallery(record: dict) -> Picture:
@@ -28,7 +28,7 @@ def draw_gallery(record: dict) -> Picture:
         ax.plot(loss, color=red, linewidth=2.5, marker=".", markersize=3, label="loss")
         if nan.all():
             look = {"color": red, "weight": "bold", "transform": ax.transAxes}
-            write(ax, 0.5, 0.5, "NaN in each step", va="baseline", **look)
+            write(ax, 0.5, 0.5, "NaN in\neach step", va="center", **look)
         else:
             top = np.nanmax([*loss, *healthy])
             starts = np.flatnonzero(np.diff(nan.astype(int), prepend=0) == 1)
