@@ -126,6 +126,9 @@ def test_a_phone_and_paper_cut_nothing(page, site):
     page.goto((site / "layers.html").as_uri())
     label = "one => getComputedStyle(one, '::before').content"
     assert "mixed_float16" in page.locator("td").nth(2).evaluate(label)
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto((site / "rules.html").as_uri())  # long lines, whose ends are the cure
+    assert page.evaluate(CUT) == []
     # A4's width between the margins
     page.set_viewport_size({"width": 718, "height": 900})
     page.emulate_media(media="print")
