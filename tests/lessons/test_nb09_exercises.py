@@ -24,7 +24,7 @@ def tried(patient, asked, cause=None):
 def test_who_never_asks_was_lucky_and_who_asks_everything_pays(patient):
     lucky, bill = tried(patient, ())
     assert (
-        "by luck: by their kinds, your readings fit 15 more" in lucky
+        "by luck: by their kinds, your readings fit 16 more" in lucky
         and ": 0 min paid, 15" in bill
     )
     paid, bill = tried(patient, clinic.INSTRUMENTS)
