@@ -165,7 +165,7 @@ def test_a_notebook_run_twice_repeats_whole_sections_and_none_that_takes_long():
         new_markdown_cell(text, id=id) if text else new_code_cell(id=id)
         for id, text in sources.items()
     ]
-    nb = rerun_cells.repeated(new_notebook(cells=cells), {"b": 15, "c": 6, "d": 20})
+    nb = rerun_cells.repeated(new_notebook(cells=cells), {"b": 6, "c": 3, "d": 8})
     assert [cell.id for cell in nb.cells[6:]] == ["a-2", "d-2"]
 
 

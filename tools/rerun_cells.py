@@ -17,7 +17,7 @@ from nbformat.v4 import new_code_cell
 from tools import origin
 from tools.canonical_form import COURSE, read, text_of
 
-SECONDS = 25
+SECONDS = 10
 
 
 def repeated(nb, waiting):
