@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from course_utils import clinic, hardware, records
+from course_utils import clinic, records
 from course_utils.training import dtype_policy
 from tools import record
 from tools.canonical_form import COURSE
@@ -78,8 +78,6 @@ def test_a_patient_fails_as_described_and_a_fresh_record_reads_as_the_stored_one
 ):
     run = clinic.run(patient)
     assert SEES[patient](run)
-    if patient == "late" and hardware.recommended_policy() == "float32":
-        pytest.skip("a cure computes in bfloat16, which takes minutes on this CPU")
     found = record.patient(patient, read_anew(patient), run)
     stored = RECORD[patient]
     for instrument, reading in found["readings"].items():
