@@ -228,7 +228,7 @@ def _child(name, arguments):
     os.dup2(nothing, 0)
     thread(_end_with_parent, pipe)
     # Most of what it makes are imports, which hold no garbage: search them seldom, and
-    # not once more at the end. TensorFlow's import and end took half of the time so.
+    # not once more at the end. TensorFlow's import and end took two thirds of the time.
     gc.set_threshold(50_000, 20, 20)
     try:
         result = pkgutil.resolve_name(name)(**json.loads(arguments))

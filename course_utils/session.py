@@ -154,7 +154,7 @@ def _start_tensorflow(machine, cpus):
 def _unsearched(name):
     """The module of that name, imported while Python does not search for garbage.
 
-    TensorFlow's import makes a million objects and no garbage, and took a quarter less
+    TensorFlow's import makes 750,000 objects and no garbage, and took a quarter less
     time so. What there is after it is searched no more: a module that was imported before
     is given as it is, lest the learner's models stay for good.
     """
