@@ -6,6 +6,7 @@ import hashlib
 import io
 import os
 import subprocess
+import symtable
 import time
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
@@ -250,10 +251,17 @@ def test_a_notebook_alone_brings_the_course_with_it(course, tmp_path, kernel):
 
 def test_damaged_files_are_refused_with_one_sentence(course, kernel):
     source = release.files_cell(publishing.wheels(course)).source
-    result = kernel(source.replace("packed = '''\n", "packed = '''\n0"))
+    result = kernel(source.replace("('''\n", "('''\n0"))
     assert result.returncode == 1
     sentence = "ValueError: The files in this notebook are damaged: download it again."
     assert result.stdout.splitlines()[-1] == sentence
+
+
+def test_a_notebook_keeps_its_names_where_the_files_are_installed_again(course):
+    source = release.files_cell(publishing.wheels(course)).source
+    names = symtable.symtable(source, "cell", "exec").get_symbols()
+    own = {name.get_name() for name in names if name.is_assigned()}
+    assert own == {"install_course_files"}
 
 
 def test_the_same_files_give_the_same_wheel(course):

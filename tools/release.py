@@ -29,27 +29,27 @@ import base64, hashlib, io, lzma, os, subprocess, sys, tempfile, zipfile
 from importlib import metadata
 from pathlib import Path
 
-packed = '''
-$payload
-'''
-digest = "$digest"
-lock = None
-# Notebooks that start together install one after the other. Pip keeps the lock, too: if
-# this kernel is killed, the next one waits until pip has ended.
-if os.name == "posix":
-    import fcntl
 
-    lock = os.open(sys.prefix, os.O_RDONLY)
-    fcntl.flock(lock, fcntl.LOCK_EX)
-try:
-    # pip notes down where each came from: a folder with the digest of both in its name.
-    here = 0
-    for project in $projects:
-        found = metadata.distributions(name=project)
-        origins = [each.read_text("direct_url.json") or "" for each in found]
-        here += any(digest in text or "editable" in text for text in origins)
-    # The same files are not installed twice, and a checkout that is installed is left alone.
-    if here < len($projects):
+# One name more in the notebook, so that none of its own is written over.
+def install_course_files(packed, digest, projects):
+    # Notebooks that start together install one after the other. Pip keeps the lock, too: if
+    # this kernel is killed, the next one waits until pip has ended.
+    lock = None
+    if os.name == "posix":
+        import fcntl
+
+        lock = os.open(sys.prefix, os.O_RDONLY)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    try:
+        # pip notes down where each came from: a folder with the digest of both in its name.
+        here = 0
+        for project in projects:
+            found = metadata.distributions(name=project)
+            origins = [each.read_text("direct_url.json") or "" for each in found]
+            here += any(digest in text or "editable" in text for text in origins)
+        # The same files are not installed twice, and a checkout that is installed is left alone.
+        if here == len(projects):
+            return
         try:
             pair = lzma.decompress(base64.b85decode("".join(packed.split())))
         except (ValueError, lzma.LZMAError):
@@ -62,9 +62,15 @@ try:
             options = "-m pip install --quiet --no-deps --no-index --force-reinstall".split()
             kept = () if lock is None else (lock,)
             subprocess.run([sys.executable, *options, *files], check=True, pass_fds=kept)
-finally:
-    if lock is not None:
-        os.close(lock)
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+install_course_files('''
+$payload
+''',
+    "$digest",
+    $projects)
 """
 
 
