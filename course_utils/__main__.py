@@ -127,9 +127,12 @@ def _sums(options):
 
 def _bench(options):
     """Measures, prints the tables and writes the file; the result is never lost."""
+    from course_utils import roofline
     from course_utils.benchmark import measure  # loads Keras and its backend
 
-    measurement = measure.record(options.seconds, options.name, options.parts)
+    measurement = measure.record(
+        options.seconds, options.name, options.parts, roofline.network()
+    )
     if not any(
         rows and rows[0].get("steps", 1) for rows in map(measurement.get, options.parts)
     ):

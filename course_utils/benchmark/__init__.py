@@ -9,7 +9,7 @@ __dir__, __getattr__ = late_names(
     __name__,
     {
         "batching": "batches",
-        "compare": "POLICIES Comparison compare_policies loss_curves",
+        "compare": "POLICIES Comparison compare_policies device_policies loss_curves",
         "keras_device": "build counts_memory device",
         "rates": "ceilings",
         "ratios": "Ratio paired",

@@ -12,8 +12,10 @@ import keras
 import numpy as np
 import pandas as pd
 
+from course_utils import hardware
 from course_utils.benchmark.batching import batches
 from course_utils.benchmark.keras_device import counts_memory, device
+from course_utils.benchmark.rates import likely_dtypes
 from course_utils.benchmark.ratios import paired
 from course_utils.benchmark.timed_model import TimedModel
 from course_utils.benchmark.timer import rounds
@@ -23,6 +25,22 @@ POLICIES = ("float32", "mixed_bfloat16", "mixed_float16")
 WARM_UP_STEPS = 2  # The first traces the graph, the second still fills caches.
 MEMORY_SHARE = 0.4  # Of the time; the rest is for timing steps.
 SEEDS = 3  # of `loss_curves`
+
+
+def device_policies(machine: hardware.Hardware | None = None) -> tuple[str, ...]:
+    """As many policies as a machine has formats, this machine by default.
+
+    Where a GPU has TF32, "tf32" is float32 through its units, as TensorFlow does
+    unless it is told otherwise, and "float32" is without them. GPUs without units for
+    bfloat16 do not try it.
+
+    Example:
+        >>> device_policies(hardware.Hardware("Linux x86_64", "some CPU", 2, ()))
+        ('float32', 'mixed_bfloat16', 'mixed_float16')
+    """
+    dtypes = likely_dtypes(machine)
+    names = {"bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
+    return tuple(names.get(dtype, dtype) for dtype in dtypes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,13 +75,15 @@ def compare_policies(
     build_model: Callable[[], keras.Model],
     x: np.ndarray,
     y: np.ndarray,
-    policies: Sequence[str] = POLICIES,
+    policies: Sequence[str] | None = None,
     batch_size: int = 128,
     seconds: float = 20,
     validation_data: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Comparison:
     """Trains one model per policy in turn, step by step, on the same batches, equally
     often.
+
+    Without `policies` they are the `device_policies`.
 
     `build_model()` returns a compiled model; it is called under each policy, and again
     for every peak of memory. `x` and `y` are NumPy arrays of shape (n, ...) and (n,),
@@ -78,6 +98,7 @@ def compare_policies(
     Example:
         compare_policies(build_model, x, y, batch_size=256, seconds=20).table
     """
+    policies = device_policies() if policies is None else policies
     source = batches(x, y, batch_size, seed=0)
     models: list[TimedModel] = []
     rows = []

@@ -40,7 +40,8 @@ def build(build_model: Callable[[], keras.Model]) -> keras.Model:
     """The model of `build_model()`, made where this machine trains.
 
     That is a TPU, if there is one. Where `hardware.xla.needs_xla` says so, XLA compiles its
-    step, whatever `build_model` says.
+    step, whatever `build_model` says, and where XLA cannot compile a convolution, it
+    compiles nothing.
 
     Example:
         model = build(build_model)
@@ -49,4 +50,6 @@ def build(build_model: Callable[[], keras.Model]) -> keras.Model:
         model = build_model()
     if xla.needs_xla(model):
         model.jit_compile = True
+    elif model.jit_compile and not xla.compiles_convolutions():
+        model.jit_compile = False
     return model

@@ -15,8 +15,7 @@ import numpy as np
 import tensorflow as tf
 
 from course_utils import datasets, hardware, models, records
-from course_utils.benchmark import compare, rates
-from course_utils.benchmark.keras_device import device_kind
+from course_utils.benchmark import compare, keras_device, rates
 from course_utils.errors import one_line
 
 # The Transformer block's sizes: what keeps a device busy without keeping anybody
@@ -29,14 +28,17 @@ def record(
     seconds: float = 60,
     name: str | None = None,
     parts: Collection[str] = records.PARTS,
+    network: tuple[int, int] = (32, 256),
 ) -> dict:
     """Measures this device, under a name or its own: a dict for JSON, as data/README.md
     tells.
 
-    `seconds` is for the steps of the CNN. The other `parts` (of `records.PARTS`) take a
-    share of it each: in all it is some two and a half times as long, and half a minute
-    for what does not depend on it. After an interrupt of the CNN's or the block's steps
-    the parts that follow are missing.
+    `seconds` is for the steps of the CNN, which has the width and the batch size of
+    `network`: rows repeat where the data are few, and Keras chooses whether XLA
+    compiles. The other `parts` (of `records.PARTS`) take a share of it each: in all it
+    is some two and a half times as long, and half a minute for what does not depend on
+    it. After an interrupt of the CNN's or the block's steps the parts that follow are
+    missing.
 
     Example:
         records.save(measure.record(seconds=60), "my-laptop.json")
@@ -44,18 +46,22 @@ def record(
     machine = hardware.detect()
     digits = datasets.load_mnist()
     images = digits.x_train[..., None].astype("float32") / 255
-    batch_size = min(hardware.workload(machine).batch_size, len(images))
-    block = SMALL if device_kind() == "CPU" else LARGE
+    width, batch_size = network
+    rows = np.arange(max(len(images), batch_size)) % len(images)
+    make_cnn = partial(build, "cnn", {"width": width})
+    block = SMALL if keras_device.device_kind() == "CPU" else LARGE
     shape = 2 * block["batch_size"], block["tokens"], block["width"]
     # random numbers: two batches of them, as inputs and as targets
     x, y = np.random.default_rng(0).standard_normal((2, *shape), dtype="float32")
     dtypes = rates.likely_dtypes(machine)
+    policies = compare.device_policies(machine)
     conditions = {
-        "model": "mnist_cnn (32-64-128)",
+        "model": f"mnist_cnn ({width}-{2 * width}-{4 * width})",
         "data": digits.name,
         "batch_size": batch_size,
-        "jit_compile": False,
-        "tf32": "tf32" in dtypes,
+        "jit_compile": keras_device.build(make_cnn).jit_compile,
+        "tf32": False,  # what went through TF32 has its own row
+        "policies": list(policies),
         "transformer": block,
         "seconds": seconds,
     }
@@ -70,20 +76,24 @@ def record(
         "notes": [],
     }
     if "bfloat16" not in dtypes:
-        measurement["notes"] = [
-            "No bfloat16: with this ONEDNN_MAX_CPU_ISA it ends the process."
-        ]
-    policies = [p for p in compare.POLICIES if p.removeprefix("mixed_") in dtypes]
+        why = "with this ONEDNN_MAX_CPU_ISA it ends the process."
+        if machine.working("GPU"):
+            why = "this GPU has no units for it."
+        measurement["notes"] = [f"No bfloat16: {why}"]
+    cnn = images[rows], digits.y_train[rows], policies, batch_size, seconds
     steps = {
-        "cnn": (images, digits.y_train, policies, batch_size, seconds),
-        "transformer": (x, y, policies, block["batch_size"], seconds / 2),
+        "cnn": (make_cnn, *cnn),
+        "transformer": (
+            *(partial(build, "transformer", block), x, y),
+            *(policies, block["batch_size"], seconds / 2),
+        ),
     }
     for part, arguments in steps.items():
         if part not in parts:
             continue
         print(f"Measuring {part} …", flush=True)
         try:
-            result = compare.compare_policies(partial(build, part, block), *arguments)
+            result = compare.compare_policies(*arguments)
         except Exception as error:  # such as memory that does not suffice
             why = one_line(error, 200)
             measurement["notes"].append(f"No {part}: {why}")
@@ -101,22 +111,23 @@ def record(
     return measurement
 
 
-def build(part: str, block: dict[str, int]) -> keras.Model:
-    """The model whose steps are measured: "cnn", or a "transformer" block of these
-    sizes (tokens, width, heads), compiled.
+def build(part: str, sizes: dict[str, int]) -> keras.Model:
+    """The model whose steps are measured: "cnn" of a width, or a "transformer" block
+    of these tokens, width and heads, compiled.
 
     Example:
         >>> build("transformer", SMALL).output_shape
         (None, 128, 256)
     """
     if part == "cnn":
-        model = models.mnist_cnn()
+        model = models.mnist_cnn(sizes["width"])
         loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     else:
-        sizes = block["tokens"], block["width"], block["heads"]
-        model = models.transformer_block(*sizes)
+        model = models.transformer_block(
+            sizes["tokens"], sizes["width"], sizes["heads"]
+        )
         loss = "mse"
-    model.compile("adam", loss, jit_compile=False)
+    model.compile("adam", loss)
     return model
 
 

@@ -1,5 +1,6 @@
 """How fast this device multiplies matrices of each dtype, and goes through memory."""
 
+import statistics
 from collections.abc import Iterable
 
 import keras
@@ -53,13 +54,44 @@ def ceilings(seconds: float = 12, dtypes: Iterable[str] | None = None) -> pd.Dat
     return pd.DataFrame(rows, columns=["figure", "case", "value"])
 
 
+def start_us(operations: int = 200) -> float:
+    """How long this device takes to start one operation, in microseconds.
+
+    It is the time of a graph of small operations, one after the other, by their number
+    (the median of at least five runs). What they compute takes no time beside that.
+
+    Example:
+        >>> start_us() > 0
+        True
+    """
+    with keras.device(device()):
+        number = tf.constant(1.0)
+
+        @tf.function(jit_compile=False)
+        def chain():
+            result = number
+            for _ in range(operations):
+                result = tf.sin(result)  # no rule of the graph merges two of them
+            return result
+
+        seconds = timings({"start": chain}, 0.5, "starting operations")["start"]
+    return 1e6 * statistics.median(seconds) / operations
+
+
 def likely_dtypes(machine: hardware.Hardware | None = None) -> list[str]:
     """What is worth multiplying on a machine, this one by default; float32 both ways
-    with TF32.
+    with TF32, no bfloat16 on GPUs without units for it.
+
+    Example:
+        >>> likely_dtypes(hardware.Hardware("Linux x86_64", "some CPU", 2, ()))
+        ['float32', 'bfloat16', 'float16']
     """
     machine = machine or hardware.detect()
     tf32 = ["tf32"] if hardware.has_tf32(machine) else []
-    bfloat16 = [] if hardware.bfloat16_ends_the_process(machine) else ["bfloat16"]
+    without = hardware.bfloat16_ends_the_process(machine)
+    if machine.working("GPU"):  # the first GPUs with TF32 are the first with bfloat16
+        without = not tf32
+    bfloat16 = [] if without else ["bfloat16"]
     return ["float32", *tf32, *bfloat16, "float16"]
 
 

@@ -1,5 +1,7 @@
 """What XLA does for float16 on this machine, and whether there is one."""
 
+import functools
+
 import keras
 import tensorflow as tf
 
@@ -55,6 +57,26 @@ def has_xla() -> bool:
         return bool(tf.function(lambda: tf.constant(True), jit_compile=True)())
     except tf.errors.NotFoundError:
         return False
+
+
+@functools.cache
+def compiles_convolutions() -> bool:
+    """Whether XLA compiles a convolution for this device.
+
+    For an NVIDIA GPU it needs the library libnvrtc, which an installation may lack.
+
+    Example:
+        compiles_convolutions()
+    """
+    images, window = tf.ones((1, 4, 4, 1)), tf.ones((3, 3, 1, 1))
+    convolve = tf.function(
+        lambda: tf.nn.conv2d(images, window, 1, "SAME"), jit_compile=True
+    )
+    try:
+        convolve()
+    except tf.errors.OpError:
+        return False
+    return True
 
 
 def xla_cures_float16() -> bool:

@@ -10,3 +10,4 @@ from course_utils.roofline.catalogue import Device, devices, measured_device
 from course_utils.roofline.counting import Work, count
 from course_utils.roofline.liveness import operations, peak
 from course_utils.roofline.prediction import Floor, points, predict
+from course_utils.roofline.workloads import Network, fitted, network
