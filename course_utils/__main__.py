@@ -40,6 +40,9 @@ def main(arguments: list[str] | None = None) -> int:
         help="what to measure (everything)",
     )
     bench.add_argument(
+        "--no-xla", action="store_true", help="even where Keras would choose XLA"
+    )
+    bench.add_argument(
         "--name", help="what to call this device (default: its own name)"
     )
     bench.add_argument(
@@ -130,8 +133,9 @@ def _bench(options):
     from course_utils import roofline
     from course_utils.benchmark import measure  # loads Keras and its backend
 
+    compiler = False if options.no_xla else "auto"
     measurement = measure.record(
-        options.seconds, options.name, options.parts, roofline.network()
+        options.seconds, options.name, options.parts, roofline.network(), compiler
     )
     if not any(
         rows and rows[0].get("steps", 1) for rows in map(measurement.get, options.parts)

@@ -5,6 +5,7 @@ python -m tools.clock          say how long a notebook takes, section by section
 python -m tools.record         write the data that no notebook measures itself
 python -m tools.layer_support  measure what every layer of Keras does
 python -m tools.bias_trainings measure what a bias that is added up in 16 bits does
+python -m tools.device_trace   trace a step of the network that this device gets
 python -m tools.release        write what a release carries
 python -m tools.site           write the web site, the decision card, the README's picture
 python -m tools.rerun_cells    let the quick sections of notebooks run twice

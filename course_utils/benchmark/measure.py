@@ -29,16 +29,17 @@ def record(
     name: str | None = None,
     parts: Collection[str] = records.PARTS,
     network: tuple[int, int] = (32, 256),
+    compiler: str | bool = "auto",
 ) -> dict:
     """Measures this device, under a name or its own: a dict for JSON, as data/README.md
     tells.
 
     `seconds` is for the steps of the CNN, which has the width and the batch size of
-    `network`: rows repeat where the data are few, and Keras chooses whether XLA
-    compiles. The other `parts` (of `records.PARTS`) take a share of it each: in all it
-    is some two and a half times as long, and half a minute for what does not depend on
-    it. After an interrupt of the CNN's or the block's steps the parts that follow are
-    missing.
+    `network`: rows repeat where the data are few. `compiler` is Keras's `jit_compile`:
+    False without XLA, "auto" where Keras chooses. The other `parts` (of
+    `records.PARTS`) take a share of it each: in all it is some two and a half times as
+    long, and half a minute for what does not depend on it. After an interrupt of the
+    CNN's or the block's steps the parts that follow are missing.
 
     Example:
         records.save(measure.record(seconds=60), "my-laptop.json")
@@ -48,7 +49,7 @@ def record(
     images = digits.x_train[..., None].astype("float32") / 255
     width, batch_size = network
     rows = np.arange(max(len(images), batch_size)) % len(images)
-    make_cnn = partial(build, "cnn", {"width": width})
+    make_cnn = partial(build, "cnn", {"width": width}, compiler)
     block = SMALL if keras_device.device_kind() == "CPU" else LARGE
     shape = 2 * block["batch_size"], block["tokens"], block["width"]
     # random numbers: two batches of them, as inputs and as targets
@@ -80,11 +81,16 @@ def record(
         if machine.working("GPU"):
             why = "this GPU has no units for it."
         measurement["notes"] = [f"No bfloat16: {why}"]
+    if machine.working("GPU") and compiler and not conditions["jit_compile"]:
+        missing = (
+            "XLA compiles no convolution here (is libnvrtc missing?), so it is off."
+        )
+        measurement["notes"].append(missing)
     cnn = images[rows], digits.y_train[rows], policies, batch_size, seconds
     steps = {
         "cnn": (make_cnn, *cnn),
         "transformer": (
-            *(partial(build, "transformer", block), x, y),
+            *(partial(build, "transformer", block, compiler), x, y),
             *(policies, block["batch_size"], seconds / 2),
         ),
     }
@@ -111,7 +117,9 @@ def record(
     return measurement
 
 
-def build(part: str, sizes: dict[str, int]) -> keras.Model:
+def build(
+    part: str, sizes: dict[str, int], compiler: str | bool = "auto"
+) -> keras.Model:
     """The model whose steps are measured: "cnn" of a width, or a "transformer" block
     of these tokens, width and heads, compiled.
 
@@ -127,7 +135,7 @@ def build(part: str, sizes: dict[str, int]) -> keras.Model:
             sizes["tokens"], sizes["width"], sizes["heads"]
         )
         loss = "mse"
-    model.compile("adam", loss)
+    model.compile("adam", loss, jit_compile=compiler)
     return model
 
 
