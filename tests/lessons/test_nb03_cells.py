@@ -75,7 +75,9 @@ def test_only_a_softmax_that_comes_last_keeps_its_gradient_and_logits_always_do(
 def test_a_false_alarm_of_a_sigmoid_is_silent_early_and_a_miss_is_not():
     names = {"np": np, "tf": tf, "keras": keras}
     silent_from = Cells("03_policy").run("sigmoid", names=names)["silent_from"]
-    alarms = {bits: silent_from(bits, 0) for bits in ("mixed_bfloat16", "mixed_float16")}
+    alarms = {
+        bits: silent_from(bits, 0) for bits in ("mixed_bfloat16", "mixed_float16")
+    }
     # the largest number below 1 is 1 - 2^-8 and 1 - 2^-11; what is above its middle is 1
     assert alarms["mixed_bfloat16"] == pytest.approx(np.log(2**9 - 1) - 0.69, abs=0.75)
     assert alarms["mixed_float16"] == pytest.approx(np.log(2**12 - 1), abs=0.75)
