@@ -8,7 +8,9 @@ notebook to mend.
 from functools import partial
 
 import gfloat
+import ml_dtypes
 import numpy as np
+import pandas as pd
 import pytest
 import tensorflow as tf
 from common import apart, on_the_cpu  # noqa: F401
@@ -40,6 +42,15 @@ def test_04_a_product_in_bfloat16_is_cut_off_where_onednn_has_no_routine_for_it(
     """The nearest bfloat16 is 1 + 2⁻⁷, as a cast finds it."""
     done = apart(PRODUCT, TF_ENABLE_ONEDNN_OPTS="0")
     assert done.stdout.split() == ["1.0", "1.0078125"], done.stderr
+
+
+def test_01_means_of_numpy_and_pandas_add_up_in_bfloat16():
+    """The sum stops at 256; for float16 NumPy adds up in float32."""
+    ones = np.ones(1000, ml_dtypes.bfloat16)
+    for mean in (ones.mean(), pd.Series(ones).mean()):
+        assert float(mean) == pytest.approx(256 / 1000, rel=2**-8)
+    assert ones.mean(dtype=np.float32) == 1
+    assert np.ones(10_000, np.float16).mean() == 1
 
 
 def test_01_11_e4m3_overflows_to_nan_above_464_in_tensorflow_too():

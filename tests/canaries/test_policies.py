@@ -7,6 +7,7 @@ notebook to mend.
 
 import re
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import keras
 import numpy as np
@@ -16,6 +17,7 @@ from common import number
 
 from course_utils import hardware
 from course_utils.training import dtype_policy
+from tools.notebook_cells import Cells
 
 Layer = keras.layers.Layer
 Dense = keras.layers.Dense
@@ -47,6 +49,31 @@ def test_03_an_input_is_float32_whatever_the_policy_and_an_unknown_one_is_refuse
         assert keras.Input((4,)).dtype == "float32"
     with pytest.raises(ValueError, match="'half'"):
         keras.config.set_dtype_policy("half")
+
+
+def test_03_a_policy_belongs_to_its_thread_and_clear_session_drops_it():
+    """tf.keras of Keras 2 did neither (docs/migration.md)."""
+
+    def layer_and_model():
+        return Dense(1).compute_dtype, keras.Sequential([Dense(1)]).dtype_policy.name
+
+    seen = {}
+    with dtype_policy("mixed_float16"):
+        seen["here"] = layer_and_model()
+        model = network("mixed_float16")
+        with ThreadPoolExecutor(1) as other:
+            seen["there"] = other.submit(layer_and_model).result()
+            # what is made already keeps its policy everywhere
+            assert other.submit(policies, model).result()[0] == "mixed_float16"
+        assert layer_and_model() == seen["here"]
+        keras.backend.clear_session()
+        seen["cleared"] = layer_and_model()
+    float32 = ("float32", "float32")
+    assert seen == {
+        "here": ("float16", "mixed_float16"),
+        "there": float32,
+        "cleared": float32,
+    }
 
 
 # What Keras casts
@@ -129,6 +156,17 @@ def test_03_the_name_of_a_weight_is_no_positional_argument_any_more():
         Dense(1).add_weight("kernel", shape=(2, 2))
 
 
+def test_03_a_mask_of_1e9_is_nan_in_float16_and_kerass_own_is_not():
+    names = {"np": np, "tf": tf}
+    lines = Cells("03_policy").printed("mask", names=names)
+    weights = {line.split()[0]: line.split("[")[1] for line in lines}
+    assert weights.pop("float16").count("nan") == 3
+    assert len(weights) == 2 and not any("nan" in each for each in weights.values())
+    layer = keras.layers.Softmax(dtype="float16")
+    hidden = layer(np.ones((1, 3), np.float16), mask=np.array([[True, True, False]]))
+    assert np.asarray(hidden).tolist() == [[0.5, 0.5, 0]]
+
+
 # Saving and loading
 
 
@@ -187,6 +225,25 @@ def test_03_frozen_normalization_keeps_its_statistics():
         normalization.trainable = trainable
         assert np.array_equal(normalization(x, training=True), inference) != trainable
         assert np.array_equal(normalization.get_weights(), before) != trainable
+
+
+def test_04_dropout_draws_other_elements_under_another_policy_and_more_in_bfloat16():
+    """TensorFlow draws in the dtype of the layer, where bfloat16 knows rates in steps
+    of 1/128.
+    """
+    ones = np.ones((1000, 1000), "float32")
+
+    def dropped(dtype):
+        layer = keras.layers.Dropout(0.01, seed=1, dtype=dtype)
+        return np.asarray(layer(ones, training=True)).astype("float32") == 0
+
+    single, coarse = dropped("float32"), dropped("mixed_bfloat16")
+    half = dropped("mixed_float16")
+    for other in (coarse, half):
+        assert np.mean(single & other) < 0.1 * single.mean()  # chance would be 0.01
+    assert single.mean() == pytest.approx(0.01, abs=0.001)
+    assert coarse.mean() == pytest.approx(2 / 128, abs=0.001)
+    assert np.array_equal(single, dropped("float32"))
 
 
 # Going further

@@ -1,7 +1,8 @@
 """Notebook 03's cells whose numbers no stored output holds."""
 
 import re
-from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import keras
 import numpy as np
@@ -30,7 +31,7 @@ def test_normalization_layers_but_one_compute_in_float32_inside():
 def test_the_samples_on_the_cliff_are_those_that_teach_the_network_nothing():
     """The two logits of the cliff stand for the ten of a network, sample by sample."""
     names = {"np": np, "tf": tf, "keras": keras}
-    cliff = Cells("03_policy").run("gradients", names=names, until="\nfor")["gradients"]
+    cliff = Cells("03_policy").run("gradients", names=names)["gradients"]
     labels = np.arange(64) % 10
     logits = tf.Variable(
         np.random.default_rng(0).normal(0, 8, (64, 10)), dtype="float32"
@@ -60,46 +61,72 @@ def test_only_a_softmax_that_comes_last_keeps_its_gradient_and_logits_always_do(
     names = {"np": np, "tf": tf, "keras": keras}
     silent = Cells("03_policy").run("ends", "ends-run", names=names)["silent"]
     starts = {}
-    for end, row in silent.iterrows():
-        found = [re.fullmatch(r"never|from ([\d.]+) on", text)[1] for text in row]
-        starts[end] = [float(start) if start else None for start in found]
-    assert starts.pop("softmax")[0] is None
-    assert starts.pop("logits, then Reshape") == [None] * 3
-    assert 16 < min(starts.pop("softmax, then Reshape"))
-    single, bfloat16, float16 = starts["sigmoid, a false alarm"]
+    for dtype, ends in silent.items():
+        for end, text in ends.items():
+            found = re.fullmatch(r"never|from ([\d.]+) on", text)[1]
+            starts[end, dtype] = float(found) if found else None
+    dtypes = ("float32", "mixed_bfloat16", "mixed_float16")
+    assert starts["softmax", "float32"] is None
+    assert all(starts["logits, then Reshape", dtype] is None for dtype in dtypes)
+    assert all(starts["softmax, then Reshape", dtype] > 16 for dtype in dtypes)
+    assert all(starts["softmax", dtype] > 16 for dtype in dtypes[1:])
+
+
+def test_a_false_alarm_of_a_sigmoid_is_silent_early_and_a_miss_is_not():
+    names = {"np": np, "tf": tf, "keras": keras}
+    silent_from = Cells("03_policy").run("sigmoid", names=names)["silent_from"]
+    alarms = {
+        bits: silent_from(bits, 0) for bits in ("mixed_bfloat16", "mixed_float16")
+    }
     # the largest number below 1 is 1 - 2^-8 and 1 - 2^-11; what is above its middle is 1
-    assert single is None
-    assert bfloat16 == pytest.approx(np.log(2**9 - 1) - 0.69, abs=0.75)
-    assert float16 == pytest.approx(np.log(2**12 - 1), abs=0.75) and bfloat16 < float16
-    assert starts["sigmoid, a miss"][0] is None and starts["sigmoid, a miss"][1] > 16
+    assert alarms["mixed_bfloat16"] == pytest.approx(np.log(2**9 - 1) - 0.69, abs=0.75)
+    assert alarms["mixed_float16"] == pytest.approx(np.log(2**12 - 1), abs=0.75)
+    assert alarms["mixed_bfloat16"] < alarms["mixed_float16"]
+    assert all(silent_from(bits, 1) > 16 for bits in alarms)
+    assert silent_from("float32", 0) == silent_from("float32", 1) == np.inf
 
 
 def test_a_policy_belongs_to_its_thread_and_ends_with_the_session():
-    names = {"keras": keras, "dtype_policy": dtype_policy}
-    lines = Cells("03_policy").printed("thread", names=names)
-    dtypes = [line.split()[-1] for line in lines]
-    assert dtypes == ["float16", "float32", "float32"]
+    lines = Cells("03_policy").printed("thread", names={"keras": keras})
+    dtypes = [re.findall("float16|float32", line) for line in lines]
+    assert dtypes == [["float16", "float32", "float32"], ["float16"] * 3]
     assert keras.config.dtype_policy().name == "float32"
 
 
-def test_the_lines_to_copy_train_in_float16_with_a_scale():
+def test_the_lines_to_copy_train_and_save_as_they_stand_in_any_thread(tmp_path):
     recap = Cells("03_policy").sources["recap"]
     (code,) = re.findall(r"```python\n(.*?)```", recap, re.S)
-    hidden = "keras.Input((4,)), keras.layers.Dense(8, activation='relu')"
     names = {"keras": keras}
-    try:
-        exec(code.replace("...", hidden, 1), names)
-    finally:
-        keras.config.set_dtype_policy("float32")
-    model = names["model"]
-    model.fit(np.ones((8, 4)), np.zeros(8, int), verbose=0)
-    assert Counter(x.compute_dtype for x in model.layers) == {
-        "float16": 1,
-        "float32": 1,
-    }
-    assert type(model.optimizer).__name__ == "LossScaleOptimizer"
-    assert type(model.optimizer.inner_optimizer).__name__ == "Adam"
-    assert names["loss"].from_logits
+    exec(code, names)
+
+    def trained():
+        model = names["build_model"]()
+        model.fit(np.ones((8, 4)), np.zeros(8, int), verbose=0)
+        return model
+
+    model = ThreadPoolExecutor(1).submit(trained).result()
+    assert keras.config.dtype_policy().name == "float32"  # of this thread
+    assert [layer.compute_dtype for layer in model.layers] == ["float16", "float32"]
+    assert model.loss.from_logits
+    model.save(tmp_path / "mine.keras")
+    loaded = keras.saving.load_model(tmp_path / "mine.keras").optimizer
+    assert type(loaded).__name__ == "LossScaleOptimizer"
+    assert type(loaded.inner_optimizer).__name__ == "Adam"
+    assert int(loaded.iterations) == int(model.optimizer.iterations) > 0
+
+
+def test_the_cell_prints_the_warning_that_names_the_lost_loss_scale(tmp_path):
+    def small(softmax):
+        return keras.Sequential(
+            [keras.Input((28, 28, 1)), keras.layers.Flatten(), keras.layers.Dense(10)]
+        )
+
+    digits = SimpleNamespace(x_train=np.ones((96, 28, 28)), y_train=np.zeros(96, int))
+    names = dict(keras=keras, dtype_policy=dtype_policy, six_layers=small)
+    names |= dict(data=digits, mean=0.5, spread=2.0)
+    lost, kept = Cells("03_policy").printed("save", "load", names=names)
+    assert "step 0, scale None · Keras: Skipping variable loading for optimizer 'adam" in lost
+    assert kept == "wrapped by you: step 3, scale 4096"
 
 
 def test_the_lost_loss_scale_has_one_warning(tmp_path):

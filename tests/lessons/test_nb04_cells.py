@@ -1,4 +1,7 @@
-"""Notebook 04's tolerance: it holds for right layers and finds wrong ones."""
+"""Notebook 04's cells whose numbers no stored output holds.
+
+The tolerance holds for right layers and finds wrong ones.
+"""
 
 import keras
 import numpy as np

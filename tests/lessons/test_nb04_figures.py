@@ -52,6 +52,19 @@ def test_it_is_drawn_and_told_and_reads_on_its_card(name):
     checks.check_picture(EXAMPLES[name](), name in MEET)
 
 
+@pytest.mark.parametrize(("apart", "times"), [(0.02, "2"), (2.81, "280")])
+def test_the_title_says_how_many_times_as_far_in_plain_digits(apart, times):
+    losses = [
+        (policy, seed, step, 3 + seed * apart + shift)
+        for policy, shift in (("float32", 0), ("mixed_float16", 0.01))
+        for seed in (0, 1)
+        for step in range(3)
+    ]
+    curves = checks.rows("policy seed step loss", losses)
+    words = figures.draw_loss_curves(curves).alt
+    assert f"Another seed moves the loss {times} times as far" in words
+
+
 @pytest.mark.parametrize("when", INTERRUPTED)
 def test_interrupted_curves_can_be_drawn(when):
     picture = figures.draw_loss_curves(INTERRUPTED[when])

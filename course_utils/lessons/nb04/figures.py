@@ -160,7 +160,8 @@ def draw_loss_curves(curves: pd.DataFrame) -> Picture:
     most = max((typical[label] for label in typical if "same seed" in label), default=0)
     title = "How far two runs are apart, beside the loss"
     if pairs and most:
-        times = f"{typical['two seeds, float32'] / most:.2g} times as far"
+        ratio = float(f"{typical['two seeds, float32'] / most:.2g}")
+        times = f"{ratio:,g} times as far"
         title = f"Another seed moves the loss {times} as another policy"
     ylabel = "loss, or difference in loss\n(means of 10 steps)"
     ax.set(xlabel="training step", ylabel=ylabel, yscale="log", title=title)
