@@ -125,7 +125,7 @@ def test_the_cell_prints_the_warning_that_names_the_lost_loss_scale(tmp_path):
     names = dict(keras=keras, dtype_policy=dtype_policy, six_layers=small)
     names |= dict(data=digits, mean=0.5, spread=2.0)
     lost, kept = Cells("03_policy").printed("save", "load", names=names)
-    assert "step 0, scale None · Keras: Skipping variable loading for optimizer 'adam" in lost
+    assert "step 0, scale None · Skipping variable loading for optimizer 'adam" in lost
     assert kept == "wrapped by you: step 3, scale 4096"
 
 
