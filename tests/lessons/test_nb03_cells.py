@@ -117,15 +117,15 @@ def test_the_lines_to_copy_train_and_save_as_they_stand_in_any_thread(tmp_path):
 
 def test_the_cell_prints_the_warning_that_names_the_lost_loss_scale(tmp_path):
     def small(softmax):
-        return keras.Sequential(
-            [keras.Input((28, 28, 1)), keras.layers.Flatten(), keras.layers.Dense(10)]
-        )
+        head = keras.layers.Dense(10, activation="softmax", dtype=softmax)
+        layers = [keras.layers.Flatten(), head]
+        return keras.Sequential([keras.Input((28, 28, 1)), *layers])
 
     digits = SimpleNamespace(x_train=np.ones((96, 28, 28)), y_train=np.zeros(96, int))
     names = dict(keras=keras, dtype_policy=dtype_policy, six_layers=small)
     names |= dict(data=digits, mean=0.5, spread=2.0)
     lost, kept = Cells("03_policy").printed("save", "load", names=names)
-    assert "step 0, scale None · Keras: Skipping variable loading for optimizer 'adam" in lost
+    assert "step 0, scale None · Skipping variable loading for optimizer 'adam" in lost
     assert kept == "wrapped by you: step 3, scale 4096"
 
 
