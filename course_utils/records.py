@@ -176,37 +176,39 @@ def splits() -> dict:
 
 
 def rescue() -> tuple:
-    """What a loss scale changed in a recorded training: two DataFrames.
+    """What a loss scale changed in a recorded training with three seeds: two
+    DataFrames, whose entries are "middle (lowest to highest)".
 
-    The first says how six trainings ended: test images wrong, and the last training
-    loss. The second says, for each layer after 85 epochs, how many of the nonzero
-    gradients of `mixed_float16` became zero without a scale, and how wrong the gradient
-    and the update were, as lengths of differences over lengths, in percent.
+    The first says how the trainings ended: the last training loss, and how many test
+    images are wrong. The second says, for each layer at the last epoch that was looked
+    at, by how many percent the gradient and the update of `mixed_float16` were wrong,
+    as lengths of differences over lengths. The file is that of `python -m tools.record
+    rescue`.
 
     Example:
         >>> list(rescue()[1].columns)[:2]
-        ['zeros', 'gradient wrong by']
+        ['gradient', 'update']
     """
     import pandas as pd
 
     content = _content("rescue")
-    images = content["conditions"]["test_images"]
-    ends: dict = {}
-    for row in content["trainings"]:
-        wrong = round((1 - row["test_accuracy"]) * images)
-        column = ends.setdefault(row["training"], {})
-        column[row["optimizer"]] = f"{wrong} of {images}, loss {row['loss'][-1]:.1g}"
-    table = pd.DataFrame(content["errors"]).query("epoch == 85")
-    table = table.set_index(["optimizer", "layer"])
-    bare = table[table["scale"] == "no scale"]
-    with_scale = table[table["scale"] != "no scale"]
-    columns = {
-        "zeros": bare["zeros"],
-        "gradient wrong by": bare["gradient"],
-        "update wrong by": bare["update"],
-        "update, S = 2^15": with_scale["update"],
+    conditions = content["conditions"]
+    trainings = pd.DataFrame(content["trainings"])
+    trainings["last"] = [losses[-1] for losses in trainings["loss"]]
+    runs = trainings.groupby("training", sort=False)
+    ends = {
+        f"loss at epoch {conditions['epochs']}": _spans(runs["last"]),
+        f"wrong of {conditions['test_images']}": _spans(runs["test_images_wrong"]),
     }
-    return pd.DataFrame(ends), pd.DataFrame(columns).map("{:.1%}".format)
+    errors = pd.DataFrame(content["errors"])
+    errors = errors[errors["epoch"] == errors["epoch"].max()]
+    bare, scaled = (
+        errors[errors["scale"] == scale].groupby("layer", sort=False)
+        for scale in ("no scale", "2^15")
+    )
+    columns = {what: _spans(bare[what], 100) for what in ("gradient", "update")}
+    columns["update, S = 2^15"] = _spans(scaled["update"], 100)
+    return pd.DataFrame(ends), pd.DataFrame(columns)
 
 
 def backward() -> "pd.DataFrame":
@@ -225,12 +227,17 @@ def backward() -> "pd.DataFrame":
     once = 100 * rows["rounded once.all layers"].median()
     table = {"rounded once": once.map("{:.2g}".format)}
     for way in ("mixed_float16", "mixed_float16, S = 2^15", "mixed_bfloat16"):
-        errors = 100 * rows[f"{way}.all layers"].agg(["median", "min", "max"])
-        table[way.removeprefix("mixed_")] = [
-            f"{seeds['median']:.2g} ({seeds['min']:.2g} to {seeds['max']:.2g})"
-            for _, seeds in errors.iterrows()
-        ]
+        table[way.removeprefix("mixed_")] = _spans(rows[f"{way}.all layers"], 100)
     return pd.DataFrame(table)
+
+
+def _spans(groups: Any, unit: float = 1) -> "pd.Series":
+    """The "middle (lowest to highest)" of each group, times a unit."""
+    spans = unit * groups.agg(["median", "min", "max"])
+    return spans.apply(
+        lambda span: f"{span['median']:.2g} ({span['min']:.2g} to {span['max']:.2g})",
+        axis=1,
+    )
 
 
 def smaller() -> list[dict]:

@@ -72,9 +72,9 @@ def test_a_curve_is_drawn_by_sliders_and_kept_once_one_is_moved(progress_file, s
     assert [slider.value for slider in row.children] == [15] * 6 and q.drawn is None
     assert widgets.NEEDS_THE_KERNEL in shown
     assert not progress_file.exists()  # Run All draws nothing
-    row.children[2].value = 40
+    row.children[2].value = 25
     row.children[5].value = 0
-    assert q.drawn == {90: 15, 180: 15, 270: 40, 360: 15, 450: 15, 540: 0}
+    assert q.drawn == {16: 15, 32: 15, 48: 25, 64: 15, 80: 15, 96: 0}
     assert [slider.value for slider in q.draw().children[1].children] == list(
         q.drawn.values()
     )

@@ -32,7 +32,7 @@ PANELS = {
     "02_loss_scaling": (
         "setup load-exercises draw",
         "your curve stays 2^15",
-        [(SLIDER, 1, "press", "ArrowUp", "highest 2^16 at 180")]
+        [(SLIDER, 1, "press", "ArrowUp", "highest 2^16 at 32")]
         + [(SLIDER, 5, "press", "PageUp", None)],
     ),
     "03_policy": (

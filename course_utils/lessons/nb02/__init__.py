@@ -7,6 +7,6 @@ __dir__, __getattr__ = late_names(
     {
         "figures": "draw_bathtub draw_falling_scale draw_loss_scale draw_step",
         "gradients": "largest_gradient",
-        "models": "autoencoder",
+        "models": "autoencoder segmenter squares",
     },
 )

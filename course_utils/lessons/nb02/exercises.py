@@ -27,9 +27,9 @@ def draw(scales: dict) -> "Picture":
 
 
 CURVE = Curve(
-    start=dict.fromkeys(range(90, 541, 90), 15),
+    start=dict.fromkeys(range(16, 97, 16), 15),
     low=0,
-    high=60,
+    high=30,
     label="log2 of the scale at step",
     figure=draw,
 )
@@ -56,8 +56,8 @@ EXERCISES = [
             (lambda *state: (state[0][0], 1.0, 0), "give two arrays or None"),
         ],
         right="Your network comes near what float32's restores, and no overflow reached its"
-        " weights. Your rule has a lowest scale, and Keras's has none: the figure below"
-        " compares them.",
+        " weights. Your rule has a lowest scale, as Keras 2's had, and Keras 3's has none:"
+        " the figure below compares them.",
     ),
     Exercise(
         id=8,

@@ -1,5 +1,6 @@
 """Figures of notebook 02: one step, the bathtub, and how the loss scale goes."""
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -37,8 +38,10 @@ def draw_bathtub(measured: dict, tried: dict | None = None) -> Picture:
     figure, ax = canvas(7.5, 3.9)
     top = 3.0
     words = []
-    look = {"color": INK, "marker": "v", "linewidth": 1, "linestyle": "--"}
+    markers = itertools.cycle("v^s")
     for label, by_scale in measured.items():
+        look = {"color": INK, "linewidth": 1, "linestyle": "--"}
+        look["marker"] = next(markers)
         if label == list(measured)[-1]:
             look = {"color": COLORS["float16"], "marker": "o", "linewidth": 1.8}
         errors = pd.Series(by_scale)
@@ -70,7 +73,7 @@ def draw_bathtub(measured: dict, tried: dict | None = None) -> Picture:
     if len(floor):
         title += f": wrong by less than 1 % from 2^{floor[0]} to 2^{floor[-1]}"
     ax.set_title(power(title))
-    legend(ax, loc="center", bbox_to_anchor=(0.76, 0.62))
+    legend(ax, loc="lower left")
     return described(figure, "; ".join(words))
 
 
@@ -118,8 +121,8 @@ def draw_loss_scale(
     elif drawn:
         whole.set(
             xlim=(0, 1.05 * max(drawn)),
-            ylim=(0.5, 2.0**61),
-            yticks=[2.0**s for s in range(0, 61, 10)],
+            ylim=(0.5, 2.0**31),
+            yticks=[2.0**s for s in range(0, 31, 5)],
             title="Draw the loss scale",
         )
     if drawn:
@@ -161,13 +164,13 @@ VERDICTS = {
 The largest gradient
 overflows now and then.
 Do nothing.""",
-    "falls, then stops falling": """Is the loss of the
-skipped steps finite?
+    "falls, then stops falling": """Is the training loss of
+the skipped steps finite?
 No: look at those batches.
 Yes: gradients overflowed,
 and halving S cured it.""",
-    "falls without end": """Loss finite? The backward
-pass is not (a square root at 0).
+    "falls without end": """Training loss finite? The back-
+ward pass is not (a root at 0).
 Not finite? Look at batch,
 weights, and the first layer
 whose output is not finite.""",

@@ -1,8 +1,8 @@
 """The judge of a loss scaler that a learner writes, in notebook 02: it trains a network
 with it.
 
-With a scale of 1 its network learns nothing. The first batches are broken on purpose,
-and in some steps one number of a gradient is infinite.
+The first batches are broken on purpose, and in some steps one number of a gradient is
+infinite. With a scale of 1 its network learns, and with 2**-30 it does not.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ import numpy as np
 
 from course_utils.exercises.answers import Mistake, attempt, call, describe, number
 from course_utils.exercises.functions import Function, edited
-from course_utils.lessons.nb02 import faint_loss
+from course_utils.lessons.nb02 import numpy_autoencoder
 
 CODE = """\
 import numpy as np
@@ -115,18 +115,22 @@ def in_float32() -> Run:
 @np.errstate(all="ignore")
 def train(function: object, dtype: str = "float16") -> Run:
     """The `Run` with a learner's function; `Mistake` where that cannot be used."""
-    weights = faint_loss.first_weights()
-    run = Run([faint_loss.missing_share(weights, dtype)])
-    adam = faint_loss.Adam()
+    weights = numpy_autoencoder.first_weights()
+    run = Run([numpy_autoencoder.missing_share(weights, dtype)])
+    adam = numpy_autoencoder.Adam()
     good = 0
     row = 0  # finite steps since the last overflow or doubling
     for n in range(STEPS):
-        gradients = faint_loss.backward(weights, n, run.scale, dtype)
+        gradients = numpy_autoencoder.backward(weights, n, run.scale, dtype)
         copies = [g.copy() for g in gradients]
         end = "`return unscaled, scale, good`"
         result = call(function, copies, run.scale, good, end=end)
         unscaled, scale, good = read_result(result, gradients)
-        row = row % GROWTH + 1 if np.isfinite(faint_loss.flat(gradients)).all() else 0
+        row = (
+            row % GROWTH + 1
+            if np.isfinite(numpy_autoencoder.flat(gradients)).all()
+            else 0
+        )
         fault = wrong_step(gradients, run.scale, row, unscaled, scale)
         if fault and not run.fault:
             run.fault = f"Step {n + 1} {fault}"
@@ -135,12 +139,14 @@ def train(function: object, dtype: str = "float16") -> Run:
         if unscaled is None:
             run.skipped += 1
         else:
-            weights = (weights - adam.step(faint_loss.flat(unscaled))).astype("float32")
+            weights = (weights - adam.step(numpy_autoencoder.flat(unscaled))).astype(
+                "float32"
+            )
         if not np.isfinite(weights).all():
             run.broken = n + 1
             break
         if (n + 1) % EVERY == 0:
-            run.missing.append(faint_loss.missing_share(weights, dtype))
+            run.missing.append(numpy_autoencoder.missing_share(weights, dtype))
     return run
 
 
@@ -181,8 +187,8 @@ def wrong_step(
         return None if new == scale / 2 or floor else f"overflows, {change}: halve it."
     if unscaled is None:
         return "is sound, and yours skips it: all its numbers are finite."
-    right = faint_loss.flat(gradients) / scale
-    result = faint_loss.flat(unscaled)
+    right = numpy_autoencoder.flat(gradients) / scale
+    result = numpy_autoencoder.flat(unscaled)
     if not np.allclose(result, right, rtol=1e-3, atol=0):
         if np.allclose(result, right * scale, rtol=1e-3, atol=0):
             return "returns its gradients as they were: divide them by the scale."

@@ -1,6 +1,6 @@
-"""The network of notebook 02's scaler and its faint loss, in NumPy, and an Adam.
+"""The autoencoder of notebook 02 in NumPy, for its scaler, and an Adam.
 
-They are those of the notebook, written out: a training takes half a second. The weights
+They are those of Keras, written out: a training takes half a second. The weights
 stand in one array, float32 (4096,), and a dtype is that of a policy's computations.
 """
 
@@ -9,7 +9,6 @@ import functools
 import numpy as np
 
 RATE = 1e-3
-FAINT = np.float32(2.0**-32)  # the weight of the loss
 BROKEN = 100  # batches in front that hold NaN
 
 
@@ -50,11 +49,11 @@ def forward(
 
 
 def backward(weights: np.ndarray, n: int, scale: float, dtype: str) -> list[np.ndarray]:
-    """The gradients of the faint loss of step n times the scale, float32."""
+    """The gradients of the mean squared error of step n times the scale, float32."""
     images = pictures()[16 * n % 1424 :][:16]
     images = np.full_like(images, np.nan) if n < BROKEN else images
     x, restore, hidden, outputs = forward(weights, images, dtype)
-    error = rounded(scale * FAINT * 2 * (outputs - images) / images.size, dtype)
+    error = rounded(np.float32(scale) * 2 * (outputs - images) / images.size, dtype)
     hidden_error = rounded(error @ restore.T * (hidden > 0), dtype)
     gradients = [rounded(x.T @ hidden_error, dtype), rounded(hidden.T @ error, dtype)]
     if n % 50 == 27:  # as where the largest gradient overflows, and it alone
@@ -69,7 +68,7 @@ def missing_share(weights: np.ndarray, dtype: str) -> float:
 
 
 class Adam:
-    """Adam with an epsilon that no gradient of the faint loss is small beside."""
+    """Adam, as Keras has it."""
 
     steps = 0
     mean: float | np.ndarray = 0.0
@@ -80,5 +79,5 @@ class Adam:
         self.steps += 1
         self.mean = 0.9 * self.mean + 0.1 * gradient
         self.square = 0.999 * self.square + 0.001 * gradient**2
-        size = np.sqrt(self.square / (1 - 0.999**self.steps)) + 1e-16
+        size = np.sqrt(self.square / (1 - 0.999**self.steps)) + 1e-7
         return RATE * self.mean / (1 - 0.9**self.steps) / size
