@@ -169,11 +169,11 @@ the skipped steps finite?
 No: look at those batches.
 Yes: gradients overflowed,
 and halving S cured it.""",
-    "falls without end": """Training loss finite? The back-
-ward pass is not (a root at 0).
-Not finite? Look at batch,
-weights, and the first layer
-whose output is not finite.""",
+    "falls without end": """Is the training loss finite?
+Yes: the way back is not
+(the root of 0, for example).
+No: look at batch, weights, and
+the first layer that is not.""",
 }
 
 
