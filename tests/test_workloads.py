@@ -119,7 +119,7 @@ def test_tf32_is_a_row_of_its_own_and_switched_off_for_float32():
 
 def test_where_xla_compiles_no_convolution_it_compiles_nothing(monkeypatch):
     assert xla.compiles_convolutions() == xla.has_xla()
-    build = partial(workloads._compiled, 8)
+    build = partial(workloads._cnn, 8)
 
     def with_xla():
         model = build()

@@ -7,12 +7,11 @@ number format cannot matter.
 import functools
 from typing import NamedTuple
 
-import keras
 import numpy as np
 import tensorflow as tf
 
-from course_utils import hardware, models
-from course_utils.benchmark import ceilings, rates
+from course_utils import hardware
+from course_utils.benchmark import ceilings, measure, rates
 from course_utils.progress import tqdm
 from course_utils.roofline.catalogue import Device, measured_device
 from course_utils.roofline.counting import Work, count
@@ -115,20 +114,17 @@ def _share(width, policy, batch_size, device, start_us):
 def _work(width, policy, batch_size):
     """What one step under a policy computes and moves."""
     with dtype_policy(policy):
-        step = _compiled(width).train_step
+        step = _cnn(width).train_step
     images = tf.TensorSpec((batch_size, 28, 28, 1))
     return count(step, (images, tf.TensorSpec((batch_size,), "int32")))
+
+
+def _cnn(width):
+    return measure.build("cnn", {"width": width}, compiler=False)
 
 
 def _peak(width, batch_size):
     """Bytes of a float32 step at its peak, without the weights."""
     pictures = np.broadcast_to(np.float32(0), (batch_size, 28, 28, 1))
     labels = np.zeros(batch_size, "int32")
-    return peak(operations(lambda: _compiled(width), "float32", pictures, labels))
-
-
-def _compiled(width):
-    model = models.mnist_cnn(width)
-    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    model.compile("adam", loss, jit_compile=False)
-    return model
+    return peak(operations(lambda: _cnn(width), "float32", pictures, labels))
