@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 import subprocess
 
@@ -31,6 +32,8 @@ def test_a_part_that_fails_is_said_and_leaves_the_others(tmp_path):
     modules = ["course_utils bench"] * 2 + ["tools.device_trace", "course_utils sums"]
     for call, module in zip(calls, modules, strict=True):
         assert call.startswith(f"0.5 -m {module} ")
+    limits = re.findall(r"^run (\d+) ", script[1].read_text(), re.MULTILINE)
+    assert sum(map(int, limits)) == 8 * 60
     assert "--no-xla" in calls[1] and "--no-xla" not in calls[0]
     assert done.returncode == 0 and done.stdout.count("failed, see out/log") == 1
     assert "no driver" in (tmp_path / "out/log").read_text()

@@ -15,14 +15,16 @@ export COURSE_PACE
 mkdir -p "$folder"
 : >"$folder/log"
 
-# A part that fails leaves the others.
+# A part that fails, or takes longer than its seconds, leaves the others. All have 480.
 run() {
+    limit=$1
+    shift
     echo "$(date +%T) $*" | tee -a "$folder/log"
-    timeout 240 "$python" -m "$@" >>"$folder/log" 2>&1 || echo "failed, see $folder/log: $*" | tee -a "$folder/log"
+    timeout "$limit" "$python" -m "$@" >>"$folder/log" 2>&1 || echo "failed, see $folder/log: $*" | tee -a "$folder/log"
 }
 
-run course_utils bench --seconds 40 --output "$folder/bench.json"
-run course_utils bench --seconds 20 --parts cnn transformer --no-xla --output "$folder/bench-no-xla.json"
-run tools.device_trace "$folder/traces"
-run course_utils sums --all --output "$folder/sums.json"
+run 200 course_utils bench --seconds 40 --output "$folder/bench.json"
+run 90 course_utils bench --seconds 20 --parts cnn transformer --no-xla --output "$folder/bench-no-xla.json"
+run 70 tools.device_trace "$folder/traces"
+run 120 course_utils sums --all --output "$folder/sums.json"
 echo "$(date +%T) done: $(ls "$folder" | tr '\n' ' ')"
