@@ -15,10 +15,10 @@ SIDE = 32  # pixels of an image
 
 
 class OwnBias(layers.Layer):
-    """`x + b`, whose gradient TensorFlow adds up elsewhere; it begins at random numbers."""
+    """`x + b`, whose gradient TensorFlow adds up elsewhere; it begins at zeros, as Keras's."""
 
     def build(self, shape):
-        self.bias = self.add_weight(shape=(shape[-1],), name="bias")
+        self.bias = self.add_weight((shape[-1],), "zeros", name="bias")
 
     def call(self, x):
         return x + self.bias

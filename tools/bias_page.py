@@ -1,4 +1,4 @@
-"""What data/bias_trainings.json says, as docs/sums.md shows it: tables, and the words of
+"""What data/bias_trainings.json and its like say, as docs/sums.md shows it: tables, and the words of
 sentences that depend on the numbers.
 """
 
@@ -8,10 +8,18 @@ POSITIONS = (256, 1024, 4096, 32768)  # of the record's, as many as paper holds
 LATE = 1.05  # times float32's loss
 
 
-def told(record) -> dict:
-    """What the template `sums.md` asks for of a record."""
+def told(record, other) -> dict:
+    """What the template `sums.md` asks for of a record, and of another CPU's."""
     return {
         "more": record,
+        "other": {
+            "cpu": other["cpu"],
+            "date": other["date"],
+            "onednn_says": other["onednn_says"],
+            "layers": list(_other_layers(record["layers"], other["layers"])),
+            "same_late": _late(record) == _late(other),
+            "pixels": _pixels(other["pixels"]),
+        },
         "positions": [f"{n:,}" for n in POSITIONS],
         "layers": _layers(record["layers"]),
         "trainings": _trainings(record["trainings"]),
@@ -28,6 +36,33 @@ def told(record) -> dict:
 def late(losses, right) -> bool:
     """Whether a training ended more than a twentieth above float32, for each seed."""
     return all(a > LATE * b for a, b in zip(losses, right, strict=True))
+
+
+def _late(record):
+    """The trainings that were late, and at how many rows in a step one was."""
+    right = {
+        (row["training"], row["optimizer"]): row["losses"]
+        for row in record["trainings"]
+        if row["policy"] == "float32"
+    }
+    trainings = {
+        (row["training"], row["optimizer"], row["policy"])
+        for row in record["trainings"]
+        if late(row["losses"], right[row["training"], row["optimizer"]])
+    }
+    return trainings, _batches(record["batches"])["late"]
+
+
+def _other_layers(recorded, elsewhere):
+    """Rows of the layers whose error is another one elsewhere: more than twice as large,
+    or less than half.
+    """
+    for ours, theirs in zip(recorded, elsewhere, strict=True):
+        about = "mixed_bfloat16", "one sign", 4096
+        if (ours["policy"], ours["terms"], ours["positions"]) == about:
+            errors = ours["error"], theirs["error"]
+            if max(errors) > 2 * min(errors):
+                yield [ours["layer"], *(f"{100 * error:.2g}" for error in errors)]
 
 
 def _layers(recorded):
@@ -114,7 +149,7 @@ def _shares(shares):
 def _times(ratio):
     """A ratio with its interval in a cell, and that it shows nothing where it does."""
     text = f"{ratio['median']:.2f} ({ratio['low']:.2f} to {ratio['high']:.2f})"
-    if ratio["low"] <= 1 <= ratio["high"]:
+    if round(ratio["low"], 2) <= 1 <= round(ratio["high"], 2):  # as the cell shows it
         text += ", no difference shown"
     return text
 

@@ -50,12 +50,12 @@ SHORT = {
 
 def sums_page() -> str:
     """Who adds up in what, on each device that was recorded, and what becomes of it."""
-    return sums_of(_record("bias_trainings.json"))
+    return sums_of(_record("bias_trainings.json"), _record("bias_trainings_avx2.json"))
 
 
-def sums_of(record) -> str:
-    """The same page with this record of trainings."""
-    told = bias_page.told(record)
+def sums_of(record, other) -> str:
+    """The same page with these records of trainings."""
+    told = bias_page.told(record, other)
     return TEMPLATES.get_template("sums.md").render(records=list(_sums()), **told)
 
 
