@@ -245,6 +245,4 @@ def _what_differs(machine):
             float16 = "measure whether float16 is"
         text = f"Expect bfloat16 to be faster than float32 here, and {float16}."
         ending = "."
-    return (
-        f"{text}\nWhat each number format can hold is the same on every device{ending}"
-    )
+    return f"{text}\nA number format is the same on every device{ending}"

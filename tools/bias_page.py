@@ -1,5 +1,5 @@
-"""What data/bias_trainings.json and its like say, as docs/sums.md shows it: tables, and the words of
-sentences that depend on the numbers.
+"""What data/bias_trainings.json and that of another CPU say, as docs/sums.md shows it:
+tables, and the words of sentences that depend on the numbers.
 """
 
 from collections import defaultdict

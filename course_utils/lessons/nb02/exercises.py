@@ -82,8 +82,8 @@ print(f"{error(overflow - 4):.3%}")""",
             "The relative error is infinite, or NaN, from `overflow` on. Eight is three powers of"
             " two.",
         ],
-        right="s = 12 to 33 will do: on the floor every scale is as good. A large one is ready for"
-        " gradients that shrink, a small one for gradients that grow.",
+        right="s = 12 to 33 will do: on the floor one scale is as good as another. A large one is"
+        " ready for gradients that shrink, a small one for gradients that grow.",
     ),
     Exercise(
         id=31,
