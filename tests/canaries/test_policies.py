@@ -242,6 +242,7 @@ def test_04_dropout_draws_other_elements_under_another_policy_and_more_in_bfloat
     for other in (coarse, half):
         assert np.mean(single & other) < 0.1 * single.mean()  # chance would be 0.01
     assert single.mean() == pytest.approx(0.01, abs=0.001)
+    assert half.mean() == pytest.approx(11 / 1024, abs=0.0005)
     assert coarse.mean() == pytest.approx(2 / 128, abs=0.001)
     assert np.array_equal(single, dropped("float32"))
 
