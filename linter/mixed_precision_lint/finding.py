@@ -9,7 +9,7 @@ WIDE = ("float32", "float64")
 WHOLE = {"float16": 2048, "bfloat16": 256}  # up to which all whole numbers are exact
 # What each code means, for `mixed-precision-lint rules`; a code is never given anew.
 CODES = {
-    "MP001": "an output is in 16 bits before the loss sees it",
+    "MP001": "an output is in 16 bits before the loss sees it, or hides its logits",
     "MP002": "gradients go through float16, and nothing scales the loss",
     "MP007": "a layer's output is wider than its policy says",
     "MP008": "weights are kept in 16 bits, in which updates get lost",

@@ -25,8 +25,8 @@ ROUNDED = (
     "The model's output is rounded to {0} before the loss sees it, which Keras "
     "computes in float32."
 )
-# Layers that hand on values as they are; their output has no logits behind it.
-MOVING = (layers.Reshape, layers.Flatten, layers.Permute)
+# Layers and operations that hand on values as they are; theirs have no logits behind them.
+MOVING = ("Reshape", "Flatten", "Permute", "Transpose", "Squeeze", "ExpandDims")
 MULTIPLE = 8  # NVIDIA: "Deep Learning Performance Guide", for 16-bit types
 # how wide an output is, by the layer's kind
 WIDTHS = (
@@ -37,20 +37,24 @@ WIDTHS = (
 
 
 def low_precision_output(inspected: Inspected) -> Iterator[Finding]:
-    """MP001: an output is in 16 bits, unless the model has no loss.
+    """MP001: an output is in 16 bits, unless the model has no loss; or the logits behind
+    its probabilities are out of a crossentropy's sight, which is so in any dtype.
 
     Of a model that is not compiled nobody knows: its output counts if a layer that makes
     logits or probabilities comes last. A backbone and a preprocessing have none.
     """
     if inspected.model.compiled and not inspected.model.loss:
         return
+    searched = "crossentropy" in repr(getattr(inspected.model, "loss", "")).lower()
     # An operation may make several of the outputs.
     for operation, dtype in dict.fromkeys(_ends(inspected)):
-        if dtype not in NARROW:
+        source = _behind(operation)
+        probable = _activation(source) in PROBABILITIES
+        hidden = searched and probable and source is not operation
+        if dtype not in NARROW and not hidden:
             continue
         path = inspected.path_of(operation)
-        source = _behind(operation)
-        if _activation(source) in PROBABILITIES:
+        if probable:
             message = LOST.format(dtype)
             fix = _wider(inspected, operation)
             if source is not operation:
@@ -89,7 +93,7 @@ def _maker(tensor):
 
 def _behind(operation):
     """The operation that made the values which others only move."""
-    while isinstance(operation, MOVING):
+    while type(operation).__name__ in MOVING:
         inputs = keras.tree.flatten(operation.input)
         operation = _maker(inputs[0])
     return operation

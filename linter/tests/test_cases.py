@@ -675,6 +675,45 @@ def test_probabilities_are_seen_through_what_only_moves_them():
     assert "MP001" not in codes(cure)
 
 
+@pytest.mark.parametrize("policy", ["float32", F16])
+@pytest.mark.parametrize(
+    "mover",
+    [
+        lambda x: layers.Reshape((1, 2), dtype="float32")(x),
+        lambda x: ops.expand_dims(x, 1),
+    ],
+)
+def test_a_crossentropy_finds_no_logits_behind_what_moves_them(policy, mover):
+    """In float32 neither: a mistake with a gap of 18 has no gradient there."""
+
+    def model(loss, activation):
+        with dtype_policy(policy):
+            head = layers.Dense(2, activation, dtype="float32")
+            start = keras.Input((8,))
+            made = keras.Model(start, mover(head(start)))
+        made.compile("sgd", loss, auto_scale_loss=False)
+        return made
+
+    (found,) = [
+        finding
+        for finding in examine(model("categorical_crossentropy", "softmax"))
+        if finding.code == "MP001"
+    ]
+    assert found.severity == "error" and "from_logits=True" in found.fix
+    assert "MP001" not in codes(model("mse", "softmax"))
+    fixed = keras.losses.CategoricalCrossentropy(from_logits=True)
+    assert "MP001" not in codes(model(fixed, "linear"))
+
+    def gradient(loss, activation):
+        logits = tf.Variable([[18.0, 0.0]])
+        with tf.GradientTape() as tape:
+            value = loss(tf.constant([[[0.0, 1.0]]]), mover(activation(logits)))
+        return tape.gradient(value, logits).numpy()
+
+    assert not gradient(keras.losses.CategoricalCrossentropy(), ops.softmax).any()
+    assert gradient(fixed, lambda x: x)[0] == pytest.approx([1, -1])
+
+
 class Ready(keras.Model):
     """A task of a library, whose user cannot write its head anew."""
 
