@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from course_utils import benchmark, hardware, models, profiling
 from tools.notebook_cells import Cells
 
 CELL = Cells("04_mnist_cnn").run("tolerance")
@@ -48,3 +49,24 @@ def test_the_tolerance_finds_a_layer_that_adds_up_in_16_bits(dtype):
         np.testing.assert_allclose(
             total.astype(float), x.astype(float) @ w, **CELL["tolerance"](x, w, dtype)
         )
+
+
+@pytest.mark.slow
+def test_float16_s_arrays_are_smaller_and_its_routines_take_room_on_cpus_without_it():
+    """What the text below the cell `space` says of them."""
+
+    def build():
+        model = models.mnist_cnn(16)
+        model.compile("adam", "sparse_categorical_crossentropy", jit_compile=False)
+        return model
+
+    x, y = np.random.rand(128, 28, 28, 1).astype("f4"), np.zeros(128, "int32")
+    found = profiling.peaks(build, x, y, [128], ("float32", "mixed_float16"), 0)
+    middle = found.groupby("policy")[["counted", "working"]].median()
+    single, half = middle.loc["float32"], middle.loc["mixed_float16"]
+    assert half["counted"] < 0.75 * single["counted"]
+    told = benchmark.counts_memory()
+    assert np.isnan(half["working"]) != told
+    if told and hardware.x86_without_float16(hardware.detect()):
+        saved = single["counted"] - half["counted"]
+        assert half["working"] - single["working"] > 0.5 * saved
