@@ -52,3 +52,12 @@ def test_its_links_show_something_and_its_error_texts_are_said():
     assert len(quoted) == 10
     for text in quoted:
         assert text in "\n".join(texts)
+
+
+def test_the_callback_that_it_offers_logs_the_scale():
+    model, scales = mixed(), []
+    line = re.search(r"`(keras\.callbacks\.LambdaCallback\(.+?)`", ASK)[1]
+    callback = eval(line, {"keras": keras, "model": model, "scales": scales})
+    x = np.float32([[0.01] * 4, [1e38] * 4])  # the second is skipped
+    model.fit(x, np.zeros((2, 2)), 1, shuffle=False, verbose=0, callbacks=[callback])
+    assert scales == [2**15, 2**14]
