@@ -4,6 +4,8 @@ it.
 
 import json
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -60,3 +62,12 @@ def test_the_steps_in_other_libraries_are_code_that_ran():
             compile(text, task, "exec")
             # two columns fit a notebook's width
             assert max(map(len, text.split("\n"))) <= 50
+
+
+@pytest.mark.slow
+def test_the_rows_of_keras_3_run_here():
+    """Those that tools/migration_steps.py runs; the other libraries by hand."""
+    command = [sys.executable, COURSE / "tools/migration_steps.py", "Keras 3"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Keras 3: as the page says, tensorflow 2.")

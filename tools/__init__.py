@@ -4,6 +4,7 @@ python -m tools.notebooks      check, mend and solve the notebooks
 python -m tools.clock          say how long a notebook takes, section by section
 python -m tools.record         write the data that no notebook measures itself
 python -m tools.layer_support  measure what every layer of Keras does
+python tools/migration_steps.py LIBRARY   run rows of docs/migration.md by its own Python
 python -m tools.bias_trainings measure what a bias that is added up in 16 bits does
 python -m tools.device_trace   trace a step of the network that this device gets
 python -m tools.release        write what a release carries

@@ -1,4 +1,4 @@
-"""Pages of the site that are made of records: every layer, five libraries, and sums. Their
+"""Pages of the site that are made of records: every layer, other libraries, and sums. Their
 words are the templates of Jinja beside this file.
 """
 
@@ -34,8 +34,8 @@ def every_layer() -> str:
     return TEMPLATES.get_template("layers.md").render(record, kinds=tables)
 
 
-def five_libraries() -> str:
-    """The same steps in five libraries, one below the other, in Markdown."""
+def other_libraries() -> str:
+    """The same steps in each library, one below the other, in Markdown."""
     record = _record("migration.json")
     return TEMPLATES.get_template("migration.md").render(
         record, versions=record["run with"], tasks=record["code"]["Keras 3"]
@@ -98,4 +98,8 @@ def _heard(row):
     return f"**{text}{stops}**" if text.startswith("16") else text
 
 
-PAGES = {"layers.md": every_layer, "migration.md": five_libraries, "sums.md": sums_page}
+PAGES = {
+    "layers.md": every_layer,
+    "migration.md": other_libraries,
+    "sums.md": sums_page,
+}
