@@ -9,7 +9,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader
 
 from course_utils import paths
-from tools import bias_page
+from tools import bias_page, casts_page
 
 TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent),
@@ -39,6 +39,13 @@ def other_libraries() -> str:
     record = _record("migration.json")
     return TEMPLATES.get_template("migration.md").render(
         record, versions=record["run with"], tasks=record["code"]["Keras 3"]
+    )
+
+
+def casts() -> str:
+    """The same cast in eight libraries, in Markdown."""
+    return TEMPLATES.get_template("casts.md").render(
+        casts_page.told(_record("casts.json"))
     )
 
 
@@ -102,4 +109,5 @@ PAGES = {
     "layers.md": every_layer,
     "migration.md": other_libraries,
     "sums.md": sums_page,
+    "casts.md": casts,
 }

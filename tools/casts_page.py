@@ -1,0 +1,118 @@
+"""What data/casts.json says, as docs/casts.md shows it."""
+
+import ml_dtypes
+import numpy as np
+
+from tools.casts import COPIES, FLOAT16, NAN
+
+SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+TOO_LARGE = (
+    "Too large, or infinite, for 8 bits",
+    "E4M3 has no infinity, and E5M2 has one. NumPy, TensorFlow and JAX turn what is too large into "
+    "NaN in E4M3, and into infinity in E5M2. PyTorch, ONNX Runtime and MLX stop at E4M3's largest "
+    "number, 448; ONNX Runtime stops at E5M2's largest, 57,344, too, where PyTorch gives infinity. "
+    "Paddle does one or the other, by the value.",
+)
+NOT_A_NUMBER = (
+    "NaN",
+    "A NaN has many codes, and libraries, or the processor, choose different ones. In E4M3 MLX and "
+    "Paddle make the number 448 of it.",
+)
+TWICE = (
+    "From float64: rounded once, or twice",
+    "The value is a little more than a tie of the format, too little for float32. Rounded once, it "
+    "goes up. Rounded to float32 first it becomes the tie, and then goes to the even neighbor, "
+    "down. NumPy rounds once to float16. TensorFlow, with and without XLA, and JAX round once to 8 "
+    "bits. All others round twice, and to bfloat16 all do.",
+)
+INTEGERS = (
+    "To whole numbers",
+    "XLA and JAX clip, and make 0 of NaN. In the other libraries 300 becomes 44, the rest of a "
+    "division by 256, and TensorFlow without XLA does the one or the other, by the place in the "
+    "array. So clip before you cast.",
+)
+
+
+def told(record) -> dict:
+    """What the template `casts.md` asks for of a record."""
+    libraries = record["libraries"]
+    agreed, parted = [], {heading: [] for heading in (TOO_LARGE, NOT_A_NUMBER, TWICE)}
+    parted[INTEGERS] = []
+    for number, row in enumerate(record["rows"]):
+        found = [library["codes"][number] for library in libraries.values()]
+        about = [row["from"], row["to"], _named(row)]
+        results = [_shown(codes, row["to"]) for codes in found]
+        known = {tuple(codes) for codes in found if codes}
+        if len(known) == 1:
+            agreed.append([*about, next(text for text in results if text != "–")])
+        else:
+            parted[_heading(row)].append([*about, *results])
+    return {
+        "copies": COPIES,
+        "cpu": record["cpu"],
+        "date": record["date"],
+        "names": list(libraries),
+        "libraries": [
+            (name, ", ".join(map(" ".join, library["versions"].items())))
+            for name, library in libraries.items()
+        ],
+        "agreed": agreed,
+        "parted": [(*heading, rows) for heading, rows in parted.items()],
+    }
+
+
+def _heading(row):
+    if row["to"] == "int8":
+        return INTEGERS
+    if row["from"] == "float64":
+        return TWICE
+    return NOT_A_NUMBER if row["value"] == NAN else TOO_LARGE
+
+
+def _named(row):
+    """A value as a reader would write it."""
+    value = row["value"]
+    if isinstance(value, str):
+        return value
+    if row["from"] == "float64":
+        bits = round(-np.log2(value - 1))
+        return f"1 + {_power(-bits)} + {_power(-40)}"
+    if value and abs(value) < 1e-2:
+        mantissa, exponent = np.frexp(value)
+        factor = "" if mantissa == 0.5 else f"{2 * mantissa:g} · "
+        return factor + _power(int(exponent) - 1)
+    if value == 0:
+        return "−0"
+    return _plain(value)
+
+
+def _plain(value):
+    text = f"{value:,.10g}" if abs(value) < 1e6 else f"{value:g}"
+    return text.replace("-", "−")
+
+
+def _power(exponent):
+    return f"2{str(exponent).translate(SUPERSCRIPT)}"
+
+
+def _shown(codes, to):
+    if codes is None:
+        return "–"
+    return " and ".join(_number(code, to) for code in codes)
+
+
+def _number(code, to):
+    dtype = np.dtype(to if to in (FLOAT16, "int8") else getattr(ml_dtypes, to))
+    value = np.array([code], f"u{dtype.itemsize}").view(dtype)[0]
+    if dtype.kind == "i":
+        return _plain(int(value))
+    value = float(value)
+    if np.isnan(value):
+        return f"NaN (0x{code:0{2 * dtype.itemsize}x})"
+    if np.isinf(value):
+        return "infinity" if value > 0 else "−infinity"
+    if value == 0:
+        return "−0" if np.signbit(value) else "0"
+    if abs(value) < 1e-2:
+        return _power(round(np.log2(value)))
+    return _plain(value)
