@@ -99,13 +99,13 @@ def test_the_all_reduce_that_carries_infinity_has_the_color_of_what_it_destroys(
     own, safe, sums = picture.figure.axes
     usual = figures.EXCHANGE["facecolor"]
     infinite = figures.SIGNS["lost"]["color"]
-    assert usual != infinite
+    assert usual != infinite and figures.INFINITE["hatch"] != "xx"  # in gray, too
     carried = {(0, usual), (1, infinite), (2, usual)}
     assert colors(own) == colors(sums) == carried
     assert {color for _, color in colors(safe)} == {usual}
     assert picture.alt.count("infinity goes through the all-reduce of step 1") == 2
     labels = [text.get_text() for text in picture.figure.legends[0].texts]
-    assert "all-reduce: an infinite one" in labels
+    assert "all-reduce: infinity in it" in labels
 
 
 def test_a_replica_that_waits_for_good_is_seen_to_wait_alone():

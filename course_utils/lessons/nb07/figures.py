@@ -29,12 +29,12 @@ SIGNS: dict = {  # of a step: a marker and what the legend calls it
     "overflow": {"marker": "*", "color": INK, "label": "gradient overflows here"},
 }
 EXCHANGE = {"facecolor": "#CC79A7", "edgecolor": INK, "linewidth": 0.7}
-INFINITE = EXCHANGE | {"facecolor": SIGNS["lost"]["color"], "hatch": "xx"}
+INFINITE = EXCHANGE | {"facecolor": SIGNS["lost"]["color"], "hatch": "---"}
 # of an all-reduce: where it stands before a step, width, what the legend calls it
 SUMS = {
     "flag": (-0.36, 0.05, "all-reduce: one flag", EXCHANGE),
     "gradients": (-0.2, 0.17, "all-reduce: gradients", EXCHANGE | {"hatch": "xx"}),
-    "infinity": (-0.2, 0.17, "all-reduce: an infinite one", INFINITE),
+    "infinity": (-0.2, 0.17, "all-reduce: infinity in it", INFINITE),
 }
 
 
