@@ -113,6 +113,16 @@ def test_one_of_three_means_survives_the_overflow(notebook):
     assert lines[3] == "steps skipped: 1 · weights finite: True"
 
 
+def test_a_float16_loss_bears_a_scale_of_2_to_15_and_no_larger_one(notebook):
+    """The scaled loss is float32; the backward pass begins with S in float16."""
+    at_15, at_16 = NOTEBOOK.printed("half-loss", names=dict(notebook))
+    assert "float32" in at_15 and at_15.endswith("True")
+    assert "float32" in at_16 and at_16.endswith("False")
+    kept = [('"float16")', '"float32")')]
+    lines = NOTEBOOK.printed("half-loss", names=dict(notebook), replaced=kept)
+    assert all(line.endswith("True") for line in lines)
+
+
 # What the text says of losses, of fit, and of what is compiled
 
 
