@@ -29,6 +29,9 @@ def test_a_train_step_of_ones_own_shows_the_loss_that_keras_shows(
 def test_a_layer_that_is_built_in_a_replica_reads_the_policy_float32(found):
     """A policy belongs to a thread, and each replica has one of its own."""
     assert found["policies"] == {
-        "before": "mixed_float16",
-        "by the replicas": "float32",
+        "built before": "mixed_float16",
+        "built by the replicas": "float32",
+        "called before": "mixed_float16",
+        "built by fit": "mixed_float16",
+        "inside Keras's own": ["mixed_float16"],
     }

@@ -49,17 +49,42 @@ def shown(make):
     return history["loss"], layer.kernel.numpy().ravel().tolist()
 
 
+class Outer(keras.layers.Layer):
+    """A layer that makes another one when it is built."""
+
+    def build(self, shape):
+        self.inner = keras.layers.Dense(4)
+
+    def call(self, inputs):
+        return self.inner(inputs)
+
+
 def inner_policies(strategy):
-    """The policy of a layer that another one makes in its `build`: built before the
-    replicas run, built by them, and built by `fit`.
-    """
+    """The policies of layers that another one makes in its `build`, by who builds it."""
     names = {"keras": keras, "tf": tf, "strategy": strategy}
     names["dtype_policy"] = dtype_policy
     Cells("07_devices").run("late-build", names=names, until="print(")
-    return {
-        "before": names["policy_inside"](built_before=True),
-        "by the replicas": names["policy_inside"](built_before=False),
+    found = {
+        "built before": names["policy_inside"](built_before=True),
+        "built by the replicas": names["policy_inside"](built_before=False),
     }
+    sequences = tf.ones((2, 3, 4))
+    with strategy.scope(), dtype_policy("mixed_float16"):
+        called, fitted = Outer(), Outer()
+        called(sequences)
+        strategy.run(lambda: called(sequences))
+        found["called before"] = called.inner.dtype_policy.name
+        model = keras.Sequential([fitted])
+        model.compile("sgd", "mse", jit_compile=False)
+        model.fit(X, np.ones((48, 4)), 16, verbose=0)
+        found["built by fit"] = fitted.inner.dtype_policy.name
+        both = keras.layers.Bidirectional(keras.layers.LSTM(4))
+        attention = keras.layers.MultiHeadAttention(2, 4)
+        strategy.run(lambda: (both(sequences), attention(sequences, sequences)))
+    layers = [*both._flatten_layers(), *attention._flatten_layers()]
+    found["inside Keras's own"] = sorted({each.dtype_policy.name for each in layers})
+    assert len(layers) > 6
+    return found
 
 
 def main():
