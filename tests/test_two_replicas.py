@@ -8,6 +8,8 @@ from helpers import two_replicas as rig
 
 from course_utils.distributed import run_workers
 
+pytestmark = pytest.mark.slow  # it starts TensorFlow in a process of its own
+
 
 @pytest.fixture(scope="module")
 def found():
