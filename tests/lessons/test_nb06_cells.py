@@ -10,6 +10,7 @@ import pytest
 import tensorflow as tf
 
 from course_utils import session
+from course_utils.training import dtype_policy
 from tools.notebook_cells import Cells
 
 NOTEBOOK = Cells("06_training_loop")
@@ -29,32 +30,58 @@ def notebook():
 # One gradient, in arithmetic and in Keras
 
 
-def one_update(notebook, mistake):
-    """A step of the notebook's with SGD(1.0), on one weight in float16."""
+def one_update(notebook, mistake, inner):
+    """A step of the notebook's by the inner optimizer, on one weight in float16."""
     options = {"use_bias": False, "kernel_initializer": "zeros"}
     dense = keras.layers.Dense(1, dtype="mixed_float16", **options)
     model = keras.Sequential([keras.Input((1,)), dense])
-    optimizer = notebook["wrap"](SGD(1.0, global_clipnorm=1.0), mistake, fixed=2.0**15)
+    optimizer = notebook["wrap"](inner, mistake, fixed=2.0**15)
     optimizer.build(model.trainable_variables)
     notebook["make_step"](model, optimizer, mistake)(np.ones((1, 1)), None)
     return -model.get_weights()[0].item()
 
 
+RULES = {
+    "SGD": lambda: SGD(0.1, global_clipnorm=1.0),
+    # no averages: as if the gradient had always been the same
+    "Adam": lambda: Adam(0.001, beta_1=0.0, beta_2=0.0, global_clipnorm=1.0),
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("mistake", ["right", *HIDDEN, "fixed, unchecked"])
 def test_one_gradient_goes_the_way_that_it_goes_in_keras(
-    notebook, mistake, monkeypatch
+    notebook, mistake, rule, monkeypatch
 ):
-    for size in (-36, -30, -20, -14, -7, -1, 4):
+    for size in (-36, -30, -26, -20, -14, -9, -7, -1, 4):
         g = 1.3 * 2.0**size
 
         def loss(labels, outputs, g=g):
             return tf.reduce_sum(tf.cast(outputs, "float32")) * g
 
         monkeypatch.setitem(notebook, "loss_fn", loss)
-        step = notebook["step_of_one"](g, mistake)
+        step = notebook["step_of_one"](g, mistake, rule)
+        wanted = one_update(notebook, mistake, RULES[rule]())
         assert (0 if step == "skipped" else float(step)) == pytest.approx(
-            0.1 * one_update(notebook, mistake), rel=0.05, nan_ok=True
+            wanted, rel=0.05, nan_ok=True
         ), size
+
+
+def test_adam_hides_a_constant_factor_and_sgd_does_not(notebook):
+    """What the notebook reads from its table, of a gradient of usual size."""
+
+    def step(*arguments):
+        return float(notebook["step_of_one"](2.0**-9, *arguments))
+
+    for mistake in HIDDEN[:2]:
+        assert step(mistake, "SGD") < step("right", "SGD") / 30_000
+        assert (
+            step("right", "Adam") / 3
+            < step(mistake, "Adam")
+            < step("right", "Adam") / 2
+        )
+    assert step(HIDDEN[2], "SGD") < step("right", "SGD") / 10
+    assert step(HIDDEN[2], "Adam") > 0.95 * step("right", "Adam")
 
 
 # The trainings
@@ -84,6 +111,16 @@ def test_one_of_three_means_survives_the_overflow(notebook):
     means = [float(line.split()[-1]) for line in lines[:3]]
     assert np.isnan(means[:2]).all() and 0.2 < means[2] < 2.4
     assert lines[3] == "steps skipped: 1 · weights finite: True"
+
+
+def test_a_float16_loss_bears_a_scale_of_2_to_15_and_no_larger_one(notebook):
+    """The scaled loss is float32; the backward pass begins with S in float16."""
+    at_15, at_16 = NOTEBOOK.printed("half-loss", names=dict(notebook))
+    assert "float32" in at_15 and at_15.endswith("True")
+    assert "float32" in at_16 and at_16.endswith("False")
+    kept = [('"float16")', '"float32")')]
+    lines = NOTEBOOK.printed("half-loss", names=dict(notebook), replaced=kept)
+    assert all(line.endswith("True") for line in lines)
 
 
 # What the text says of losses, of fit, and of what is compiled
@@ -141,3 +178,21 @@ def test_a_penalty_is_right_if_its_inner_gradient_is_unscaled_before_the_square(
             assert large == ["not finite"] * 2, line
         else:
             assert max(map(float, large)) < 0.03, line
+
+
+def test_compile_wraps_the_optimizer_of_a_model_made_under_mixed_float16_alone():
+    """And not where only layers have that policy, nor under float16."""
+    wrapped = {}
+    for policy, of_layers in (
+        ("mixed_float16", None),
+        ("float32", "mixed_float16"),
+        ("float16", None),
+        ("mixed_bfloat16", None),
+    ):
+        with dtype_policy(policy):
+            layers = [keras.layers.Dense(2, dtype=of_layers) for _ in range(2)]
+            model = keras.Sequential([keras.Input((4,)), *layers])
+        model.compile("sgd", "mse")  # outside: the model's own policy counts
+        wrapper = keras.optimizers.LossScaleOptimizer
+        wrapped[policy, of_layers] = isinstance(model.optimizer, wrapper)
+    assert [key for key, found in wrapped.items() if found] == [("mixed_float16", None)]

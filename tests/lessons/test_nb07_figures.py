@@ -4,6 +4,7 @@ from functools import partial
 
 import pytest
 from helpers import figures as checks
+from matplotlib.colors import to_hex
 
 from course_utils.lessons.nb07 import figures
 
@@ -78,6 +79,33 @@ def test_every_step_of_every_replica_has_its_sign_its_all_reduces_and_what_the_s
     # at the start of a lane, and where it changes
     for ax, scales in ((own, "33"), (safe, "3232")):
         assert checks.written(ax.texts) == [f"$2^{{{scale}}}$" for scale in scales]
+
+
+def colors(ax):
+    """Of each all-reduce: its step and its color."""
+    return {
+        (round(bar.get_x() + 0.3), to_hex(bar.get_facecolor()).upper())
+        for bar in ax.patches
+    }
+
+
+def test_the_all_reduce_that_carries_infinity_has_the_color_of_what_it_destroys():
+    """Sum first sends it too, and finds it in the sum; check first never sends it."""
+    sum_first = [
+        {**note, "taken": note["step"] != 1, "finite": True}
+        for note in replica_rows(True)
+    ]
+    picture = figures.draw_lanes({**TIMELINES, "sum first": sum_first}, "Three runs")
+    own, safe, sums = picture.figure.axes
+    usual = figures.EXCHANGE["facecolor"]
+    infinite = figures.SIGNS["lost"]["color"]
+    assert usual != infinite and figures.INFINITE["hatch"] != "xx"  # in gray, too
+    carried = {(0, usual), (1, infinite), (2, usual)}
+    assert colors(own) == colors(sums) == carried
+    assert {color for _, color in colors(safe)} == {usual}
+    assert picture.alt.count("infinity goes through the all-reduce of step 1") == 2
+    labels = [text.get_text() for text in picture.figure.legends[0].texts]
+    assert "all-reduce: infinity in it" in labels
 
 
 def test_a_replica_that_waits_for_good_is_seen_to_wait_alone():

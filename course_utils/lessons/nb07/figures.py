@@ -29,10 +29,12 @@ SIGNS: dict = {  # of a step: a marker and what the legend calls it
     "overflow": {"marker": "*", "color": INK, "label": "gradient overflows here"},
 }
 EXCHANGE = {"facecolor": "#CC79A7", "edgecolor": INK, "linewidth": 0.7}
+INFINITE = EXCHANGE | {"facecolor": SIGNS["lost"]["color"], "hatch": "---"}
 # of an all-reduce: where it stands before a step, width, what the legend calls it
 SUMS = {
     "flag": (-0.36, 0.05, "all-reduce: one flag", EXCHANGE),
     "gradients": (-0.2, 0.17, "all-reduce: gradients", EXCHANGE | {"hatch": "xx"}),
+    "infinity": (-0.2, 0.17, "all-reduce: infinity in it", INFINITE),
 }
 
 
@@ -48,11 +50,11 @@ def draw_lanes(runs: dict, title: str, who: str = "replica") -> Picture:
     between them.
 
     An all-reduce is a bar across all lanes: a thin one adds up flags, a thick one
-    gradients. A replica that waits in one alone has a bar with a broken edge in its own
-    lane, and words after it. A filled dot is a step that was taken, a ring one that was
-    skipped, a cross one after which the weights are not finite; a star: this replica's
-    gradient overflowed. The loss scale stands above a lane's first step, and wherever
-    it changes.
+    gradients, in another color if one of them is infinite. A replica that waits in one
+    alone has a bar with a broken edge in its own lane, and words after it. A filled dot
+    is a step that was taken, a ring one that was skipped, a cross one after which the
+    weights are not finite; a star: this replica's gradient overflowed. The loss scale
+    stands above a lane's first step, and wherever it changes.
 
     `runs`: name to a list of notes of `overflow.train_through_overflow`, for up to three
     names. `who` has a lane: a "replica", or a "worker". Raises a ValueError for a run without
@@ -93,16 +95,28 @@ def draw_lanes(runs: dict, title: str, who: str = "replica") -> Picture:
     return Picture(figure, " ".join(words))
 
 
+def _common_sums(rows, ends):
+    """The all-reduces of a step to which all have come.
+
+    That of the gradients is called "infinity" if one of them is infinite.
+    """
+    if rows["replica"].nunique() < len(ends):
+        return set()
+    common = set.intersection(*map(set, rows["sums"]))
+    if "gradients" in common and rows["overflow"].any():
+        common = common - {"gradients"} | {"infinity"}
+    return common
+
+
 def _all_reduces(ax, table, ends, steps):
     """Draws the bars; {label: look} of those that there are."""
     looks = {}
     for step, rows in table.groupby("step"):
-        if rows["replica"].nunique() == len(ends):
-            common = set.intersection(*map(set, rows["sums"]))
-            for kind, (at, width, label, look) in SUMS.items():
-                if kind in common:
-                    looks[label] = look
-                    ax.bar(step + at, len(ends) - 0.44, width, -0.28, zorder=1, **look)
+        common = _common_sums(rows, ends)
+        for kind, (at, width, label, look) in SUMS.items():
+            if kind in common:
+                looks[label] = look
+                ax.bar(step + at, len(ends) - 0.44, width, -0.28, zorder=1, **look)
     at, width, _, look = SUMS["gradients"]
     alone = look | {"facecolor": "none", "linestyle": "--"}
     for lane, end in enumerate(ends):
@@ -151,6 +165,11 @@ def _summary(table, ends, last, who):
         + ("takes the step" if row.taken else "is skipped")
         for row in table[table["overflow"]].itertuples()
     )
+    through = [
+        f"infinity goes through the all-reduce of step {step}"
+        for step, rows in table.groupby("step")
+        if "infinity" in _common_sums(rows, ends)
+    ]
     stops = [
         f"{who} {lane} waits in the all-reduce of step {end + 1} for good"
         for lane, end in enumerate(ends)
@@ -163,4 +182,4 @@ def _summary(table, ends, last, who):
         several = who if len(broken) == 1 else f"{who}s"
         whose = f"{several} {listed(list(map(str, broken)))}"
         end = f"in the end the weights of {whose} are not finite"
-    return "; ".join([sentence or "nothing overflows", *stops, end])
+    return "; ".join([sentence or "nothing overflows", *through, *stops, end])

@@ -23,7 +23,8 @@ import tensorflow as tf
 
 
 def check_finite(gradients, context):
-    finite = tf.reduce_all([tf.reduce_all(tf.math.is_finite(g)) for g in gradients])
+    present = [g for g in gradients if g is not None]
+    finite = tf.reduce_all([tf.reduce_all(tf.math.is_finite(g)) for g in present])
     overflows = context.all_reduce("SUM", tf.cast(~finite, tf.float32))
     return overflows == 0
 
@@ -39,6 +40,10 @@ GRAPH = (
     "It works on numbers and not in a graph, as which Keras runs it: use `tf.reduce_all` and"
     " `tf.cast` in place of `if`, `all` and NumPy."
 )
+UNUSED = (
+    "A gradient is None where the loss does not depend on its weight. Your function takes it for"
+    " a tensor, or for an overflow: leave it out."
+)
 SLIPS = {  # what to say, and the edits that make the right check a wrong one
     "Each replica decides alone here. Add up what they find, with `context.all_reduce`.": {
         ALL_REDUCE: "tf.cast(~finite, tf.float32)"
@@ -53,7 +58,7 @@ SLIPS = {  # what to say, and the edits that make the right check a wrong one
         "overflows == 0": "overflows < context.num_replicas_in_sync"
     },
     "You look at the first gradient of each replica. There is one for each weight.": {
-        "in gradients]": "in gradients[:1]]"
+        "in present]": "in present[:1]]"
     },
     "You look for NaN only. Infinity is an overflow too.": {
         IS_FINITE: "~tf.math.is_nan(g)"
@@ -66,6 +71,7 @@ SLIPS = {  # what to say, and the edits that make the right check a wrong one
     GRAPH: {
         "tf.reduce_all(tf.math.is_finite(g))": "bool(tf.reduce_all(tf.math.is_finite(g)))"
     },
+    UNUSED: {" if g is not None": ""},
     "return one True or False": {"return overflows == 0": "return [overflows == 0]"},
 }
 CASES = (  # (replicas, {(replica, array, place): what overflows})
@@ -176,8 +182,26 @@ def outcomes(check_finite: Callable) -> list[list[bool] | str]:
     return [outcome(check_finite, case) for case in CASES]
 
 
-def compare(check_finite: Callable, case: tuple[int, dict]) -> str | None:
-    """The flags of a case, where they are wrong, and why, or None."""
+def unused_problem(check_finite: Callable) -> str | None:
+    """What is wrong where the loss does not depend on the first weight, or None."""
+
+    def check(gradients, context):
+        return check_finite([None, *gradients], context)
+
+    for case in CASES:
+        count, overflows = case
+        if outcome(check, case) != [not overflows] * count:
+            return UNUSED
+    return None
+
+
+def compare(check_finite: Callable, case: tuple[int, dict] | None) -> str | None:
+    """The flags of a case, where they are wrong, and why, or None.
+
+    No case, None, stands for all of them once more, with a gradient that is None.
+    """
+    if case is None:
+        return unused_problem(check_finite)
     count, overflows = case
     start = f"Replicas: {count}, overflows on: {sorted({r for r, *_ in overflows}) or 'none'};"
     flags = outcome(check_finite, case)
@@ -196,4 +220,4 @@ def compare(check_finite: Callable, case: tuple[int, dict]) -> str | None:
     return f"{start} they return {flags}. {why}".strip()
 
 
-judge = Function(compare, CASES)
+judge = Function(compare, (*CASES, None))

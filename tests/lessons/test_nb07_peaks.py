@@ -1,0 +1,59 @@
+"""Notebook 07: the bytes that a step takes for each weight, where TensorFlow counts."""
+
+import gc
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from course_utils import benchmark
+from course_utils.training import dtype_policy
+from tools.notebook_cells import Cells
+
+NOTEBOOK = Cells("07_devices")
+POLICIES = ("float32", "mixed_bfloat16", "mixed_float16")
+
+
+@pytest.fixture(scope="module")
+def taken():
+    """{(layers, policy): bytes for each weight held, and at the peak at least and at
+    most}.
+    """
+    if not benchmark.counts_memory():
+        pytest.skip("TensorFlow counts no memory on this device")
+    names = {"keras": keras, "np": np, "tf": tf, "dtype_policy": dtype_policy}
+    NOTEBOOK.run("peak", names=names)
+    taken = {}
+    for layers, units in ((4, 512), (16, 512)):
+        for policy in POLICIES:
+            gc.collect()
+            start = names["get_memory_info"](names["device"]())["current"]
+            found, count = names["bytes_each"](policy, layers, units)
+            taken[layers, policy] = (found - start) / count
+    return taken
+
+
+def test_twelve_bytes_are_held_under_every_policy(taken):
+    for held, _, _ in taken.values():
+        assert held == pytest.approx(12, abs=0.1)
+
+
+def test_a_mixed_policy_takes_more_at_the_peak(taken):
+    """At most: in which order independent operations run is chance."""
+    in_float32, in_bfloat16, in_float16 = (taken[16, policy][2] for policy in POLICIES)
+    assert in_float32 + 0.2 < min(in_bfloat16, in_float16)
+    assert taken[4, "float32"][2] + 1 < taken[4, "mixed_float16"][2]
+
+
+def test_more_layers_take_less_but_for_the_gradients_that_wait_for_the_check(taken):
+    for policy in POLICIES:
+        assert taken[16, policy][2] < taken[4, policy][2], policy
+    assert taken[16, "float32"][2] < 14  # a part of the gradients is alive
+    assert taken[16, "mixed_float16"][1] > 15.9  # 12, and 4 of each gradient
+
+
+def test_where_nothing_is_counted_the_cell_says_so():
+    lines = NOTEBOOK.printed("peak-table", names={"counts_memory": lambda: False})
+    (line,) = lines
+    assert line.startswith("Nothing is counted here.") and "TF_ENABLE_ONEDNN" in line
