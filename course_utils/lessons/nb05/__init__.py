@@ -7,6 +7,7 @@ __dir__, __getattr__ = late_names(
     {
         "figures": "draw_op_times draw_timeline draw_limits",
         "repairs": "show_repairs",
+        "stand_in": "few_products",
         "slow_training": "colleague read_slowly",
     },
 )
