@@ -30,6 +30,8 @@ def test_xlas_program_for_a_cpu_computes_bfloat16_and_every_product_in_float32()
     assert len(lines) == 6
     for line in lines:
         done = re.findall(r"(multiply|add|dot) in (\w+)", line)
+        if "custom-call" in line:
+            continue  # of a library
         if "float16" not in line.replace("bfloat16", "") or "product" in line:
             assert done and {dtype for _, dtype in done} == {"f32"}, line
             assert ("convert" in line) == ("float32" not in line), line
