@@ -171,15 +171,15 @@ def diagnose(before: Sequence[Event], after: Sequence[Event]) -> Diagnosis:
     Example:
         print(profiling.diagnose(in_float32, in_mixed).sentence)
     """
-    found = explain(budget(before), budget(after))
+    diagnosis = explain(budget(before), budget(after))
     kinds = op_times(after).groupby("kind")["share"].sum()
     is_fused = kinds.get("fused by XLA", 0) >= 0.5
-    if is_fused and found.name in found.gains:
+    if is_fused and diagnosis.name in diagnosis.gains:
         sentence = (
             "XLA fused the operations: record steps without jit_compile to see why."
         )
-        return found._replace(name="fused", sentence=sentence)
-    return found
+        return diagnosis._replace(name="fused", sentence=sentence)
+    return diagnosis
 
 
 def explain(before: dict[str, float], after: dict[str, float]) -> Diagnosis:
