@@ -9,7 +9,7 @@ SAME = 0.1  # an interval of ratios that is wider than this on a side tells noth
 
 
 class Ratio(NamedTuple):
-    """The median of paired ratios, and an interval that holds the true one with 95 %."""
+    """The median of paired ratios, and an interval that covers their noise with 95 %."""
 
     median: float
     low: float

@@ -9,10 +9,10 @@ from course_utils.profiling.calibration import (
 from course_utils.profiling.ops import op_times
 from course_utils.profiling.peaks import peaks
 from course_utils.profiling.recordings import (
-    QUESTIONS,
     Diagnosis,
     budget,
     diagnose,
+    explain,
     record_in_turns,
     spans,
     step_times,

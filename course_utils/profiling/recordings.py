@@ -1,5 +1,6 @@
 """What a step spends its time on, and why it got no faster under another policy."""
 
+import math
 import re
 import statistics
 from collections.abc import Callable, Sequence
@@ -15,34 +16,38 @@ INPUT = ("IteratorGetNext", "EagerLocalExecute: IteratorGetNext")
 PRODUCTS = ("convolution", "matrix product")
 PASSES = ("forward", "backward", "update")
 SPANS = ["lane", "part", "op", "start", "end"]
-# From where on an answer of the tree is yes: shares of a step, and of what the products
-# saved.
-WAITING = 0.25
-IDLE = 0.4
-FEW = 0.2
-FASTER = 1.05
-EATEN = 0.5
-QUESTIONS = {
-    "input": "Does the step wait for input?",
-    "launch": "Are the gaps between operations long?",
-    "few products": "Are the products a small part?",
-    "slow routine": "Do the 16-bit products take as long?",
-    "casts": "Does other work use up the gain?",
+# What limits a step, by the part of its budget that is the longest.
+LIMITS = {
+    "input": "input",
+    "launch": "launch",
+    "products": "compute",
+    "other": "memory",
+}
+FASTER = 1.05  # from how many times as fast on a part counts as faster
+# What works where a step is limited by work, and why it may be no faster in 16 bits.
+WORK = {
+    "compute": (
+        "Products",
+        ": this device, or TensorFlow on it, has no fast way for this dtype or these"
+        " shapes",
+    ),
+    "memory": ("Other operations", ": casts, or operations in a slow dtype"),
 }
 
 
 class Diagnosis(NamedTuple):
-    """Where the tree stops: "input", "launch", "few products", "slow routine", "casts"
-    or "done".
+    """What limits a step: "input", "launch", "compute" or "memory", in a word and in a
+    sentence.
 
-    Or "fused", where XLA hides which operations ran. The walk is what was asked on the
-    way: (a question, the number that answers it in words, whether it is a yes); only
-    the last may be one.
+    Or "fused", where XLA hides which operations ran. `shares` is what each limit takes
+    of the step, and `gains` how many times as fast products and other operations run
+    in it as in float32: {"compute": …, "memory": …}.
     """
 
     name: str
     sentence: str
-    walk: tuple[tuple[str, str, bool], ...]
+    shares: dict[str, float]
+    gains: dict[str, float]
 
 
 def step_times(trace: Sequence[Event]) -> pd.DataFrame:
@@ -158,83 +163,62 @@ def record_in_turns(
 
 
 def diagnose(before: Sequence[Event], after: Sequence[Event]) -> Diagnosis:
-    """Why a step gained what it gained under a 16-bit policy: the first yes of the
-    tree.
+    """What limits a step in 16 bits, and which of its parts gained by them.
 
-    Takes two traces of one step, in float32 and under the policy. The questions in
-    turn: does the step wait for input, are the gaps between operations long, are the
-    products a small part, did they get no faster, does other work use up what they
-    saved? After five times no it is done: what is left is the device's pace.
+    Takes two traces of one step, in float32 and under the policy. The longest part of
+    the second names the limit.
 
     Example:
         print(profiling.diagnose(in_float32, in_mixed).sentence)
     """
-    budget_before = budget(before)
-    budget_after = budget(after)
-    before_ms = sum(budget_before.values())
-    after_ms = sum(budget_after.values())
-    walk: list[tuple[str, str, bool]] = []
-
-    def ask(name: str, number: str, yes: bool) -> bool:
-        walk.append((QUESTIONS[name], number, bool(yes)))
-        return yes
-
-    def answer(name: str, sentence: str) -> Diagnosis:
-        return Diagnosis(name, sentence, tuple(walk))
-
-    waits = budget_after["input"] / after_ms
-    if ask("input", f"{waits:.0%}", waits >= WAITING):
-        sentence = (
-            f"{waits:.0%} of a step waits for input, whatever the precision: make the"
-            " pipeline faster, or let it work ahead with `prefetch`."
-        )
-        return answer("input", sentence)
-
-    idle = budget_after["launch"] / after_ms
-    if ask("launch", f"{idle:.0%}", idle >= IDLE):
-        sentence = (
-            f"In {idle:.0%} of a step no operation runs: enlarge the batch, or compile"
-            " the step."
-        )
-        return answer("launch", sentence)
-
-    kinds = op_times(before).groupby("kind")["share"].sum()
-    if kinds.get("fused by XLA", 0) >= 0.5:
+    diagnosis = explain(budget(before), budget(after))
+    kinds = op_times(after).groupby("kind")["share"].sum()
+    is_fused = kinds.get("fused by XLA", 0) >= 0.5
+    if is_fused and diagnosis.name in diagnosis.gains:
         sentence = (
             "XLA fused the operations: record steps without jit_compile to see why."
         )
-        return answer("fused", sentence)
+        return diagnosis._replace(name="fused", sentence=sentence)
+    return diagnosis
 
-    share = budget_before["products"] / before_ms
-    if ask("few products", f"{share:.0%}", share < FEW):
+
+def explain(before: dict[str, float], after: dict[str, float]) -> Diagnosis:
+    """The same from two budgets: of a step in float32, and of it in 16 bits.
+
+    Example:
+        >>> explain({"products": 6, "other": 2}, {"products": 3, "other": 2}).name
+        'compute'
+    """
+    step_ms = sum(after.values())
+    shares = {name: after.get(part, 0.0) / step_ms for part, name in LIMITS.items()}
+    gains = {
+        LIMITS[part]: before[part] / after[part] if after[part] else math.inf
+        for part in ("products", "other")
+    }
+    name = max(shares, key=shares.__getitem__)
+    share = f"{shares[name]:.0%}"
+    if name == "input":
         sentence = (
-            f"Products and convolutions are {share:.0%} of a step: if they took no time,"
-            f" it would be {1 / (1 - share):.2g} times as fast, and no more."
+            f"{share} of a step waits for input, whatever the precision: make the"
+            " pipeline faster, or let it work ahead with `prefetch`."
         )
-        return answer("few products", sentence)
-
-    products_before = budget_before["products"]
-    products_after = budget_after["products"]
-    times = products_before / products_after if products_after else float("inf")
-    if ask("slow routine", f"{times:.2g}×", times < FASTER):
+    elif name == "launch":
         sentence = (
-            "Products and convolutions themselves got no faster: this device, or"
-            " TensorFlow on it, has no fast way for this dtype or these shapes."
+            f"In {share} of a step no operation runs, whatever the precision: enlarge the"
+            " batch, let one call make several steps (`steps_per_execution`), or compile"
+            " with XLA (`jit_compile`)."
         )
-        return answer("slow routine", sentence)
-
-    saved_ms = products_before - products_after
-    lost_ms = budget_after["other"] - budget_before["other"]
-    part = lost_ms / saved_ms if saved_ms > 0 else 0
-    if ask("casts", f"{part:.0%}", lost_ms > EATEN * saved_ms):
+    else:
+        what, slow = WORK[name]
+        gain = gains[name]
+        rest_ms = step_ms - after["products"]
+        most = step_ms / rest_ms if rest_ms else math.inf
         sentence = (
-            f"Products and convolutions saved {saved_ms:.2g} ms, and other operations took"
-            f" {lost_ms:.2g} ms more: casts, or element-wise operations in a slow dtype."
+            f"{what} take {share} of a step, and run {gain:.2g} times as fast as in"
+            f" float32{'' if gain >= FASTER else slow}. Faster products alone could make"
+            f" this step at most {most:.2g} times as fast."
         )
-        return answer("casts", sentence)
-
-    ratio = before_ms / after_ms
-    return answer("done", f"{ratio:.2g} times as fast, and none of the usual reasons.")
+    return Diagnosis(name, sentence, shares, gains)
 
 
 def _passes(ops):

@@ -2,11 +2,12 @@
 
 import re
 
+import pandas as pd
 import pytest
 from helpers.tasks import CELLS
 
-from course_utils import exercises, profiling
-from course_utils.lessons.nb05 import slow_training
+from course_utils import exercises, figures, profiling
+from course_utils.lessons.nb05 import repairs, slow_training
 
 
 @pytest.fixture(scope="module")
@@ -51,3 +52,32 @@ def test_the_repairs_count_in_any_order_and_a_policy_in_the_place_of_one_does_no
     for answer in (repairs, [*repairs, "bfloat16"]):
         assert question.check(answer).status == "correct"
     assert question.check(["bfloat16", *repairs[1:]]).status == "not yet"
+
+
+def test_what_was_recorded_once_is_not_recorded_again(monkeypatch, capsys):
+    made = []
+
+    def record(cases, **options):
+        made.append(cases["step"])
+        return {"step": cases["step"]}
+
+    budgets = {(): 298.0, ("graph",): 33.0, ("graph", "batch"): 8.0}
+    drawn = []
+    table = pd.DataFrame({"op": list("abcdef"), "ms": range(6)})
+    monkeypatch.setattr(repairs, "_recordings", {})
+    monkeypatch.setattr(repairs, "colleague", lambda made: made)
+    monkeypatch.setattr(repairs, "display", lambda picture: None)
+    monkeypatch.setattr(profiling, "record_in_turns", record)
+    monkeypatch.setattr(profiling, "budget", lambda made: {"other": budgets[made]})
+    monkeypatch.setattr(profiling, "op_times", lambda made: table)
+    monkeypatch.setattr(
+        figures, "time_budget", lambda rows, title: drawn.append((list(rows), title))
+    )
+    for answer in ([], ["graph"], ["graph", "batch"]):
+        repairs.show_repairs(answer)
+    assert made == list(budgets)
+    assert drawn[0] == (["as it was"], "0 repairs: 298 ms a step")
+    rows = ["as it was", "1. graph", "2. batch"]
+    assert drawn[2] == (rows, "2 repairs: 298 ms → 8 ms a step")
+    last = capsys.readouterr().out.splitlines()[-7:]
+    assert last[0] == "other 8.0 ms" and len(last[2:]) == 5

@@ -1,11 +1,11 @@
 """Notebook 05's figures: what ran in a step, and what is asked about it."""
 
 from functools import partial
-from types import SimpleNamespace
 
 import pytest
 from helpers import figures as checks
 
+from course_utils import profiling
 from course_utils.lessons.nb05 import figures
 
 # The same operations as oneDNN and as TensorFlow itself call them.
@@ -23,19 +23,15 @@ OPS = {
 RAN = [("Python", "step", "step 1", 0, 9), ("Python", "input", "waiting", 0, 3)]
 RAN += [("thread 1", "products", "_MklMatMul", 4, 8)]
 RAN = checks.rows("lane part op start end", RAN)
-ASKED = [
-    ("Does the step wait for input?", "0%", False),
-    ("Are the gaps between operations long?", "82%", True),
-]
-WALKS = [
-    ("launch", ASKED, "In 82% it idles."),
-    ("done", [(*a[:2], False) for a in ASKED], "Done."),
-]
-WALKS = {n: SimpleNamespace(name=n, walk=w, sentence=said) for n, w, said in WALKS}
+BARS = {
+    "reads": ({"products": 9, "other": 1}, {"input": 9, "products": 3, "other": 1}),
+    "slow": ({"products": 9, "other": 1}, {"products": 36, "other": 4}),
+}
+LIMITED = {name: profiling.explain(*bars) for name, bars in BARS.items()}
 EXAMPLES = {
     "draw_op_times": partial(figures.draw_op_times, OPS),
     "draw_timeline": partial(figures.draw_timeline, {"a trace": RAN, "another": RAN}),
-    "draw_walks": partial(figures.draw_walks, WALKS),
+    "draw_limits": partial(figures.draw_limits, LIMITED),
 }
 
 
@@ -76,3 +72,15 @@ def test_the_passes_stand_between_python_and_the_threads():
     assert checks.written(ax.get_yticklabels()) == [
         *("Python", "forward", "backward", "update", "thread 1", "thread 2")
     ]
+
+
+def test_the_limit_of_each_step_has_a_plate_beside_its_gain():
+    ax = checks.drawn(EXAMPLES["draw_limits"]())
+    plates = [
+        text.get_text()
+        for text in ax.texts
+        if text.get_bbox_patch().get_edgecolor()[:3] == (0.2, 0.2, 0.2)
+    ]
+    assert plates == ["69%", "90%\n0.25× as fast"]
+    rows = [name.split(":")[0] for name in checks.written(ax.get_yticklabels())]
+    assert rows == [*LIMITED["slow"].shares]

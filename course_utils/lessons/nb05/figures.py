@@ -18,10 +18,15 @@ from course_utils.figures.budgets import BUDGET, PLATE
 from course_utils.figures.looks import filled
 from course_utils.figures.series import lines
 from course_utils.figures.words import described
-from course_utils.profiling import QUESTIONS
 from course_utils.profiling.recordings import PASSES
 
 LABELS = {"other": "other operations"}
+PARTS = {
+    "input": "waiting for a batch",
+    "launch": "no operation runs",
+    "compute": "products",
+    "memory": "other operations",
+}
 HEADING = {"ha": "left", "va": "baseline", "fontsize": 10}
 
 
@@ -121,31 +126,31 @@ def draw_timeline(traces: dict, title: str = "What ran, where and when") -> Pict
     return Picture(figure, f"{title}. {'; '.join(words)}.")
 
 
-def draw_walks(diagnoses: dict) -> Picture:
-    """The tree of `profiling.diagnose`, and the way of each step through it down to its
-    answer.
+def draw_limits(diagnoses: dict) -> Picture:
+    """What the four parts of each step take, and which limits it: a column for each
+    step.
 
-    `diagnoses`: {label: `profiling.Diagnosis`}.
+    `diagnoses`: {label: `profiling.Diagnosis`}. Beside the share of the step in 16
+    bits stands how many times as fast as in float32 the part runs; the limit has a
+    plate.
     """
-    questions = list(QUESTIONS.values())
-    figure, ax = canvas(8.0, 1.3 + 0.5 * (len(questions) + 1))
+    parts = [f"{name}: {what}" for name, what in PARTS.items()]
+    figure, ax = canvas(8.0, 1.2 + 0.5 * len(parts))
     words = []
     for at, (label, diagnosis) in enumerate(diagnoses.items()):
-        no = [number for _, number, yes in diagnosis.walk if not yes]
-        yes = [number for _, number, yes in diagnosis.walk if yes]
-        ax.plot([at, at], [-0.45, len(no)], color=INK, linewidth=1.5, zorder=1)
-        for row, number in enumerate(no):
-            ax.plot(at, row, "o", color=INK, markersize=5)
-            write(ax, at, row, f"   no, {number}", ha="left")
-        color = "#56B4E9" if diagnosis.name == "done" else "#E69F00"
-        plate = {"facecolor": color, "edgecolor": "#333", "boxstyle": "round,pad=0.35"}
-        write(ax, at, len(no), "\n".join([diagnosis.name, *yes]), bbox=plate)
+        for row, (name, share) in enumerate(diagnosis.shares.items()):
+            text = f"{share:.0%}"
+            if name in diagnosis.gains:
+                text += f"\n{diagnosis.gains[name]:.2g}× as fast"
+            plate = {"facecolor": "#E69F00", "edgecolor": "#333", "boxstyle": "round"}
+            is_limit = name == diagnosis.name
+            write(ax, at, row, text, bbox=plate if is_limit else PLATE)
         words.append(f"{label}: {diagnosis.name}. {diagnosis.sentence}")
-    name_all(ax.yaxis, [*questions, "None of these"], fontsize=10)
+    name_all(ax.yaxis, parts, fontsize=10)
     name_all(ax.xaxis, list(diagnoses), fontsize=10)
-    ax.set(xlim=(-0.45, len(diagnoses) - 0.3), ylim=(len(questions) + 0.5, -0.45))
+    ax.set(xlim=(-0.5, len(diagnoses) - 0.5), ylim=(len(parts) - 0.5, -0.5))
     ax.xaxis.tick_top()
-    ax.set_title("Each step goes down to its first yes", pad=12)
+    ax.set_title("The longest part of each step, in 16 bits, has a plate", pad=12)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     return Picture(figure, " ".join(words))
