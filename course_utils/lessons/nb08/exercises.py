@@ -59,6 +59,21 @@ EXERCISES = [
         right="256 levels over the range, one of them exactly on 0.",
     ),
     Exercise(
+        id=7,
+        minutes=6,
+        solution=judge.EVEN,
+        name="even_out",
+        answer=Function(judge.even_problem, judge.CHANNELS),
+        slips=judge.EVEN_SLIPS,
+        hints=[
+            "If a channel is divided by f, its largest weight a becomes a / f, and the"
+            " largest weight b that reads it becomes b · f. They are equal for f = √(a / b).",
+            "`abs(first).max(axis=(0, 1, 2))` has a number for each channel, and so has"
+            " `abs(second).max(axis=(0, 1, 3))`.",
+        ],
+        right="Every channel is as large as the weights that read it, and the answers stay.",
+    ),
+    Exercise(
         id=4,
         minutes=2,
         solution=judge.FLOAT32,

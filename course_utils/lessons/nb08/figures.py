@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from course_utils.figures.base import (
+    INK,
     Picture,
     canvas,
     legend,
@@ -11,8 +12,16 @@ from course_utils.figures.base import (
     name_all,
     panels,
 )
-from course_utils.figures.series import lines, plain_logarithm
-from course_utils.figures.words import described
+from course_utils.figures.looks import YOU, filled
+from course_utils.figures.series import beside, lines, plain_logarithm, stack
+from course_utils.figures.words import described, number
+
+# What a packed file is made of.
+PARTS = {
+    "fixed part": filled("#999999", ".."),
+    "places": filled("#E69F00", "//"),
+    "values": filled("#56B4E9"),
+}
 
 
 def draw_sensitivity(scan: dict, change: str, title: str) -> Picture:
@@ -65,4 +74,55 @@ def draw_front(points: list[dict], images: int) -> Picture:
     size.set(title="What a byte buys")
     time.set(xlabel="one image, µs", title="What time buys")
     legend_below(figure, 4)
+    return described(figure)
+
+
+def draw_grid(weights: np.ndarray, few: dict[int, np.ndarray]) -> Picture:
+    """Weights of one output, and below them the values that fewer bits leave them.
+
+    `weights`: any shape; `few`: {bits: the same weights rounded with one scale}. One of
+    them, some 0.3 of the largest, is followed down; beside each row stands how many
+    became 0.
+
+    Example: `draw_grid(column, {bits: rounded(column, bits) for bits in (4, 2)})`
+    """
+    weights = np.ravel(weights)
+    largest = abs(weights).max()
+    one = abs(weights - 0.3 * largest).argmin()
+    figure, ax = canvas(8.0, 3.8)
+    counts, edges = np.histogram(weights, 80, (-largest, largest))
+    ax.stairs(0.4 - 1.3 * counts / counts.max(), edges, baseline=0.4, fill=True, color=YOU)
+    kept = {"float32": weights} | {f"{bits} bits": some for bits, some in few.items()}
+    for row, bits in enumerate(few, 1):
+        most = 2 ** (bits - 1) - 1
+        grid = largest * np.arange(-most, most + 1) / most
+        ax.vlines(grid, row - 0.25, row + 0.25, color=INK, linewidth=1)
+        beside(ax, row, f"{np.mean(few[bits] == 0):.0%} are 0")
+    followed = [np.ravel(some)[one] for some in kept.values()]
+    ax.plot(followed, range(len(kept)), "o-", color="#D55E00", label="one weight")
+    name_all(ax.yaxis, kept, fontsize=10)
+    ax.invert_yaxis()
+    ax.set(xlabel="value of a weight", title="The same weights on coarser grids")
+    legend(ax, loc="upper left")
+    zeros = [f"{name} {np.mean(some == 0):.0%}" for name, some in kept.items()]
+    return described(figure, f"Weights that are 0: {', '.join(zeros)}")
+
+
+def draw_parts(parts: dict) -> Picture:
+    """What each packed file consists of, in kB end to end.
+
+    `parts`: {form: {"fixed part", "places", "values"}}.
+
+    Example: `draw_parts({"int8": {"fixed part": 3, "places": 5, "values": 8}})`
+    """
+    figure, ax = canvas(7.5, 1.5 + 0.5 * len(parts))
+    table = pd.DataFrame(parts).T[list(PARTS)]
+    bars = {part: (PARTS[part], table[part]) for part in table}
+    whole = stack(ax, range(len(table)), bars, 0.6, sideways=True)
+    for row, kb in enumerate(np.ravel(whole)):
+        beside(ax, row, f"{number(kb)} kB")
+    name_all(ax.yaxis, table.index, fontsize=10)
+    ax.invert_yaxis()
+    ax.set(xlabel="kB", title="What a packed file of the pruned network is made of")
+    legend_below(figure, len(PARTS))
     return described(figure)

@@ -1,5 +1,5 @@
-"""The judges of notebook 08's functions: zeros, a scale with its zero point, a float32
-twin.
+"""The judges of notebook 08's functions: zeros, a scale with its zero point, two layers
+evened out, a float32 twin.
 """
 
 import numpy as np
@@ -98,6 +98,66 @@ def affine_problem(affine: object, trial: tuple[float, float]) -> str | None:
     if zero != round(zero):
         return f"{case}. The zero point has to be an integer."
     return None if zero == right_zero else f"{case}. The lower end has to land on −128."
+
+
+EVEN = """\
+import numpy as np
+
+def even_out(first, bias, second):
+    largest = abs(first).max(axis=(0, 1, 2))  # of each channel
+    reading = abs(second).max(axis=(0, 1, 3))  # of the weights that read it
+    factor = np.sqrt(largest / reading)
+    return first / factor, bias / factor, second * factor[:, None]
+
+"""
+EVEN_SLIPS = {
+    "the bias": {"bias / factor": "bias"},
+    "computes something else": [
+        {"second * factor[:, None]": "second"},
+        {"second * factor": "second / factor"},
+    ],
+    "as large as": [
+        {"np.sqrt(largest / reading)": "largest / reading"},
+        {"np.sqrt(largest / reading)": "largest"},
+        {"largest / reading": "reading / largest"},
+    ],
+    "three arrays": {"second * factor[:, None]": "second * factor[:, None], factor"},
+    "returns None": {
+        "    return first / factor, bias / factor, second * factor[:, None]": ""
+    },
+}
+CHANNELS = (3, 5)
+
+
+def even_problem(even_out: object, channels: int) -> str | None:
+    """What is wrong with the learner's even layers of so many channels, or None."""
+    source = np.random.RandomState(channels)
+    shapes = (3, 3, 1, channels), (channels,), (3, 3, channels, 4)
+    first, bias, second = given = [source.uniform(0.1, 1, shape) for shape in shapes]
+    first *= 4.0 ** np.arange(channels)
+    before = [array.copy() for array in given]
+    answer = call(even_out, *given, end="`return`")
+    even = attempt(lambda: [np.asarray(array, float) for array in answer])
+    if even is None or tuple(array.shape for array in even) != shapes:
+        return "Return three arrays of the shapes that were given: first, bias, second."
+    if not all(map(np.array_equal, given, before)):
+        return "It changes the arrays that it was given: return new ones."
+    factor = before[0][0, 0, 0] / even[0][0, 0, 0]
+    if not np.allclose(even[1] * factor, before[1]):
+        return "An output is its weights and its bias: divide the bias by the same factor."
+    wanted = before[0] / factor, before[2] * factor[:, None]
+    if not all(map(np.allclose, (even[0], even[2]), wanted)):
+        return (
+            "The network computes something else: what divides a channel's weights in the"
+            " first layer multiplies those that read it."
+        )
+    largest = abs(even[0]).max(axis=(0, 1, 2)), abs(even[2]).max(axis=(0, 1, 3))
+    if not np.allclose(*largest):
+        return (
+            f"Channel 0: the largest weight is {largest[0][0]:.3g} in the first layer and"
+            f" {largest[1][0]:.3g} among those that read it. One has to be as large as the other."
+        )
+    return None
 
 
 FLOAT32 = """\
