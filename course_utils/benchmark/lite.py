@@ -79,8 +79,9 @@ class Lite:
             return quietly(self._allocate, shape)
         except (ValueError, RuntimeError):
             raise ValueError(
-                f"LiteRT cannot run these {len(self.content):,} bytes, which are no whole model or "
-                "have operations that only TensorFlow has: convert it in float32."
+                f"LiteRT cannot run these {len(self.content):,} bytes, which are no whole model, "
+                "have operations that only TensorFlow has, or leave out zeros among 8-bit "
+                "weights: convert it in float32."
             ) from None
 
     def _allocate(self, shape):

@@ -63,13 +63,11 @@ EXERCISES = [
         minutes=6,
         solution=judge.EVEN,
         name="even_out",
-        answer=Function(judge.even_problem, judge.CHANNELS),
+        answer=Function(judge.even_problem, (3, 5)),
         slips=judge.EVEN_SLIPS,
         hints=[
-            "If a channel is divided by f, its largest weight a becomes a / f, and the"
-            " largest weight b that reads it becomes b · f. They are equal for f = √(a / b).",
-            "`abs(first).max(axis=(0, 1, 2))` has a number for each channel, and so has"
-            " `abs(second).max(axis=(0, 1, 3))`.",
+            "`abs(first).max(axis=(0, 1, 2))` has a number for each channel. Divided by f, it"
+            " becomes a / f, and b, which reads it, becomes b · f. When are they equal?"
         ],
         right="Every channel is as large as the weights that read it, and the answers stay.",
     ),

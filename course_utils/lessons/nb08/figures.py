@@ -12,9 +12,9 @@ from course_utils.figures.base import (
     name_all,
     panels,
 )
-from course_utils.figures.looks import YOU, filled
+from course_utils.figures.looks import COLORS, filled
 from course_utils.figures.series import beside, lines, plain_logarithm, stack
-from course_utils.figures.words import described, number
+from course_utils.figures.words import described
 
 # What a packed file is made of.
 PARTS = {
@@ -34,7 +34,7 @@ def draw_sensitivity(scan: dict, change: str, title: str) -> Picture:
     percent = 100 * pd.DataFrame(scan)
     places = range(len(percent))
     lines(ax, {layer: (places, percent[layer]) for layer in percent})
-    name_all(ax.xaxis, percent.index, fontsize=10)
+    name_all(ax.xaxis, percent.index)
     ax.set(xlabel=change, ylabel="digits right, %", title=title)
     legend(ax)
     return described(figure)
@@ -50,14 +50,11 @@ def draw_front(points: list[dict], images: int) -> Picture:
 
     Example: `draw_front(records.smaller(), images=10_000)`
     """
-    table = pd.DataFrame(points)
+    table = pd.DataFrame(points).sort_values("width", kind="stable")
     table["right"] = 100 * table["accuracy"]
     table["error"] = 100 * np.sqrt(table["accuracy"] * (1 - table["accuracy"]) / images)
     table["µs"] = 1e3 * table["ms"]
-    forms = {
-        form: own.sort_values("width")
-        for form, own in table.groupby("form", sort=False)
-    }
+    forms = dict(iter(table.groupby("form", sort=False)))
     figure, (size, time) = panels(2, 9.0, 4.2, sharey=True)
     for ax, column in ((size, "packed_kb"), (time, "µs")):
         lines(ax, {form: (own[column], own["right"]) for form, own in forms.items()})
@@ -65,10 +62,8 @@ def draw_front(points: list[dict], images: int) -> Picture:
             ends = own["right"] - own["error"], own["right"] + own["error"]
             ax.vlines(own[column], *ends, color=line.get_color(), linewidth=1)
         for point in table[table["form"] == "float32"].to_dict("records"):
-            place = {"textcoords": "offset points", "fontsize": 9}
-            ax.annotate(
-                point["width"], (point[column], point["right"]), (6, -12), **place
-            )
+            at = point[column], point["right"]
+            ax.annotate(point["width"], at, (6, -12), textcoords="offset points")
         plain_logarithm(ax, "x")
     size.set(xlabel="packed file, kB", ylabel="digits right, % ± one standard error")
     size.set(title="What a byte buys")
@@ -86,26 +81,22 @@ def draw_grid(weights: np.ndarray, few: dict[int, np.ndarray]) -> Picture:
 
     Example: `draw_grid(column, {bits: rounded(column, bits) for bits in (4, 2)})`
     """
-    weights = np.ravel(weights)
     largest = abs(weights).max()
     one = abs(weights - 0.3 * largest).argmin()
-    figure, ax = canvas(8.0, 3.8)
-    counts, edges = np.histogram(weights, 80, (-largest, largest))
-    ax.stairs(0.4 - 1.3 * counts / counts.max(), edges, baseline=0.4, fill=True, color=YOU)
-    kept = {"float32": weights} | {f"{bits} bits": some for bits, some in few.items()}
-    for row, bits in enumerate(few, 1):
-        most = 2 ** (bits - 1) - 1
-        grid = largest * np.arange(-most, most + 1) / most
-        ax.vlines(grid, row - 0.25, row + 0.25, color=INK, linewidth=1)
-        beside(ax, row, f"{np.mean(few[bits] == 0):.0%} are 0")
-    followed = [np.ravel(some)[one] for some in kept.values()]
-    ax.plot(followed, range(len(kept)), "o-", color="#D55E00", label="one weight")
-    name_all(ax.yaxis, kept, fontsize=10)
+    figure, ax = canvas(8.0)
+    counts, edges = np.histogram(weights, 80)
+    ax.stairs(-counts / counts.max(), edges, fill=True, color=COLORS["float32"])
+    for row, (bits, some) in enumerate(few.items(), 1):
+        grid = np.linspace(-largest, largest, 2**bits - 1)
+        ax.vlines(grid, row - 0.25, row + 0.25, INK, linewidth=1)
+        beside(ax, row, f"{np.mean(some == 0):.0%} are 0")
+    one_each = [some.flat[one] for some in (weights, *few.values())]
+    ax.plot(one_each, range(len(one_each)), "o-", color="#E69F00", label="one weight")
+    name_all(ax.yaxis, ["float32", *(f"{bits} bits" for bits in few)])
     ax.invert_yaxis()
     ax.set(xlabel="value of a weight", title="The same weights on coarser grids")
-    legend(ax, loc="upper left")
-    zeros = [f"{name} {np.mean(some == 0):.0%}" for name, some in kept.items()]
-    return described(figure, f"Weights that are 0: {', '.join(zeros)}")
+    legend_below(figure, 1)
+    return described(figure)
 
 
 def draw_parts(parts: dict) -> Picture:
@@ -115,14 +106,11 @@ def draw_parts(parts: dict) -> Picture:
 
     Example: `draw_parts({"int8": {"fixed part": 3, "places": 5, "values": 8}})`
     """
-    figure, ax = canvas(7.5, 1.5 + 0.5 * len(parts))
-    table = pd.DataFrame(parts).T[list(PARTS)]
-    bars = {part: (PARTS[part], table[part]) for part in table}
-    whole = stack(ax, range(len(table)), bars, 0.6, sideways=True)
-    for row, kb in enumerate(np.ravel(whole)):
-        beside(ax, row, f"{number(kb)} kB")
-    name_all(ax.yaxis, table.index, fontsize=10)
+    figure, ax = canvas()
+    bars = {part: (PARTS[part], kb) for part, kb in pd.DataFrame(parts).iterrows()}
+    stack(ax, range(len(parts)), bars, sideways=True)
+    name_all(ax.yaxis, parts)
     ax.invert_yaxis()
     ax.set(xlabel="kB", title="What a packed file of the pruned network is made of")
-    legend_below(figure, len(PARTS))
+    legend_below(figure, 3)
     return described(figure)

@@ -24,7 +24,6 @@ PRUNE_SLIPS = {
         {"share * weights.size": "(1 - share) * weights.size"},
         {"share * weights.size": "share * len(weights)"},
     ],
-    "returns None": {"    return pruned": ""},
     "shape": {"return pruned": "return pruned.ravel()"},
 }
 PRUNINGS = (((3, 4), 0.5), ((2, 3, 2), 0.75))
@@ -111,53 +110,32 @@ def even_out(first, bias, second):
 
 """
 EVEN_SLIPS = {
-    "the bias": {"bias / factor": "bias"},
-    "computes something else": [
-        {"second * factor[:, None]": "second"},
-        {"second * factor": "second / factor"},
-    ],
-    "as large as": [
-        {"np.sqrt(largest / reading)": "largest / reading"},
-        {"np.sqrt(largest / reading)": "largest"},
-        {"largest / reading": "reading / largest"},
-    ],
-    "three arrays": {"second * factor[:, None]": "second * factor[:, None], factor"},
-    "returns None": {
-        "    return first / factor, bias / factor, second * factor[:, None]": ""
-    },
+    "something else": [{"bias / factor": "bias"}, {"second * f": "second / f"}],
+    "as large.": {"np.sqrt": ""},
+    "three arrays": {", second * factor[:, None]": ""},
 }
-CHANNELS = (3, 5)
 
 
 def even_problem(even_out: object, channels: int) -> str | None:
     """What is wrong with the learner's even layers of so many channels, or None."""
     source = np.random.RandomState(channels)
     shapes = (3, 3, 1, channels), (channels,), (3, 3, channels, 4)
-    first, bias, second = given = [source.uniform(0.1, 1, shape) for shape in shapes]
+    first, bias, second = (source.uniform(0.1, 1, shape) for shape in shapes)
     first *= 4.0 ** np.arange(channels)
-    before = [array.copy() for array in given]
-    answer = call(even_out, *given, end="`return`")
+    answer = call(even_out, first, bias, second, end="`return`")
     even = attempt(lambda: [np.asarray(array, float) for array in answer])
-    if even is None or tuple(array.shape for array in even) != shapes:
+    if even is None or tuple(map(np.shape, even)) != shapes:
         return "Return three arrays of the shapes that were given: first, bias, second."
-    if not all(map(np.array_equal, given, before)):
-        return "It changes the arrays that it was given: return new ones."
-    factor = before[0][0, 0, 0] / even[0][0, 0, 0]
-    if not np.allclose(even[1] * factor, before[1]):
-        return "An output is its weights and its bias: divide the bias by the same factor."
-    wanted = before[0] / factor, before[2] * factor[:, None]
-    if not all(map(np.allclose, (even[0], even[2]), wanted)):
-        return (
-            "The network computes something else: what divides a channel's weights in the"
-            " first layer multiplies those that read it."
-        )
-    largest = abs(even[0]).max(axis=(0, 1, 2)), abs(even[2]).max(axis=(0, 1, 3))
-    if not np.allclose(*largest):
-        return (
-            f"Channel 0: the largest weight is {largest[0][0]:.3g} in the first layer and"
-            f" {largest[1][0]:.3g} among those that read it. One has to be as large as the other."
-        )
-    return None
+    factor = first[0, 0, 0] / even[0][0, 0, 0]
+    same = first / factor, bias / factor, second * factor[:, None]
+    if not all(map(np.allclose, even, same)):
+        return "It computes something else: divide a bias like its weights, and multiply `second`."
+    own = abs(even[0]).max(axis=(0, 1, 2))
+    reading = abs(even[2]).max(axis=(0, 1, 3))
+    if np.allclose(own, reading):
+        return None
+    pair = f"{own[0]:.3g} in `first` and {reading[0]:.3g} in `second`"
+    return f"The largest weights of channel 0 are {pair}: they have to be as large."
 
 
 FLOAT32 = """\
@@ -180,7 +158,6 @@ FLOAT32_SLIPS = {
         'with dtype_policy("float32"):\n        twin = build()': "import keras\n"
         '    keras.config.set_dtype_policy("float32")\n    twin = build()'
     },
-    "returns None": {"    return twin": ""},
     "give the network": {"return twin": "return twin.get_weights()"},
 }
 
