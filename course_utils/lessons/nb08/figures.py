@@ -34,7 +34,7 @@ def draw_sensitivity(scan: dict, change: str, title: str) -> Picture:
     percent = 100 * pd.DataFrame(scan)
     places = range(len(percent))
     lines(ax, {layer: (places, percent[layer]) for layer in percent})
-    name_all(ax.xaxis, percent.index)
+    name_all(ax.xaxis, percent.index, fontsize=10)
     ax.set(xlabel=change, ylabel="digits right, %", title=title)
     legend(ax)
     return described(figure)
@@ -62,8 +62,10 @@ def draw_front(points: list[dict], images: int) -> Picture:
             ends = own["right"] - own["error"], own["right"] + own["error"]
             ax.vlines(own[column], *ends, color=line.get_color(), linewidth=1)
         for point in table[table["form"] == "float32"].to_dict("records"):
-            at = point[column], point["right"]
-            ax.annotate(point["width"], at, (6, -12), textcoords="offset points")
+            place = {"textcoords": "offset points", "fontsize": 9}
+            ax.annotate(
+                point["width"], (point[column], point["right"]), (6, -12), **place
+            )
         plain_logarithm(ax, "x")
     size.set(xlabel="packed file, kB", ylabel="digits right, % ± one standard error")
     size.set(title="What a byte buys")

@@ -110,7 +110,7 @@ def even_out(first, bias, second):
 
 """
 EVEN_SLIPS = {
-    "something else": [{"bias / factor": "bias"}, {"second * f": "second / f"}],
+    "something else": {"bias / factor": "bias"},
     "as large.": {"np.sqrt": ""},
     "three arrays": {", second * factor[:, None]": ""},
 }
@@ -134,8 +134,7 @@ def even_problem(even_out: object, channels: int) -> str | None:
     reading = abs(even[2]).max(axis=(0, 1, 3))
     if np.allclose(own, reading):
         return None
-    pair = f"{own[0]:.3g} in `first` and {reading[0]:.3g} in `second`"
-    return f"The largest weights of channel 0 are {pair}: they have to be as large."
+    return f"For channel 0 the largest are {own[0]:.3g} and {reading[0]:.3g}: make them as large."
 
 
 FLOAT32 = """\
