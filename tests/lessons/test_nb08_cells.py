@@ -58,6 +58,9 @@ def test_three_seeds_rank_two_networks_only_where_all_agree(monkeypatch):
     # the lead of the second row in the three seeds that were seen first: +0.1, -0.2, -0.3
     near = judged(monkeypatch, (9630, 9670, 9680), (9640, 9650, 9650))
     assert near == (["worse", "worse"], "a tie")
+    # ahead in the mean, and in two of three seeds
+    ahead = judged(monkeypatch, (9700, 9700, 9700), (9690, 9750, 9790))
+    assert ahead == (["a tie", "a tie"], "a tie")
     # a standard error is 17 digits: what is less decides nothing, all three or not
     assert judged(monkeypatch, (9690, 9690, 9690), (9670, 9670, 9670)) == (
         ["a tie", "worse"],
@@ -89,6 +92,7 @@ def network(cells):
     layers = [keras.Input((8, 8, 1)), keras.layers.Conv2D(8, 3, activation="relu")]
     layers += [keras.layers.Conv2D(4, 3), keras.layers.GlobalAveragePooling2D()]
     model = keras.Sequential(layers)
+    model.layers[0].bias.assign(np.linspace(0.1, 0.5, 8))
     cells |= {"dense": model, "start": model.get_weights(), "keras": keras}
     images = np.random.default_rng(0).normal(size=(200, 8, 8, 1)).astype("float32")
     return NOTEBOOK.run("uneven", names=cells | {"x": images, "trial": model})
@@ -201,6 +205,8 @@ def test_the_places_of_zeros_hardly_shrink_with_the_bits(cells, pruned):
     assert kb[0]["values"] > kb[1]["values"] > kb[2]["values"]
     assert kb[0]["values"] > 2.5 * kb[2]["values"]
     assert kb[0]["places"] < 2 * kb[2]["places"]
+    # which of 65,536 weights are the tenth that stays takes 0.469 bits for each
+    assert kb[2]["places"] > 3.8
     assert kb[0]["fixed part"] < 1.3 * kb[2]["fixed part"]
 
 
