@@ -121,8 +121,7 @@ def test_a_scale_for_each_output_does_not_save_the_layer_that_reads_them(network
         both = (rounded(first, 8), bias, rounded(second, 8), more)
         if lost:
             assert off(network, whole, start) > 0.1 < off(network, both, start)
-            large = network["large"]
-            assert not rounded(second, 8)[:, :, large].any()
+            assert not rounded(second, 8)[:, :, network["top"]].any()
         else:
             assert off(network, both, start) < 0.1
 
