@@ -173,11 +173,10 @@ def surveys(model, x, y, loss):
 def smaller(kind):
     from course_utils import benchmark
 
-    # The learner's function is not there, so the course's own prunes.
+    # The learner's function and shares are not there, so the course's own prune.
     names = {"benchmark": benchmark, "prune": None}
-    names["trained"] = {}  # the cell of the packed size tabulates what was trained
-    needed = "load-exercises data train scan callback prune convert aware-table"
-    needed = f"{needed} front-networks points".split()
+    needed = "load-exercises data train first-epochs scan shares callback prune"
+    needed = f"{needed} convert packed front-networks points".split()
     Cells("08_smaller").run(*needed, names=names)
     conditions = {"notebook": "08_smaller", "data": names["digits"].name}
     return made(kind, conditions=conditions, records=names["points"])

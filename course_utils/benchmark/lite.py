@@ -79,8 +79,8 @@ class Lite:
             return quietly(self._allocate, shape)
         except (ValueError, RuntimeError):
             raise ValueError(
-                f"LiteRT cannot run these {len(self.content):,} bytes, which are no whole model or "
-                "have operations that only TensorFlow has: convert it in float32."
+                f"LiteRT cannot run these {len(self.content):,} bytes: no whole model, operations "
+                "that only TensorFlow has, or zeros left out of 8-bit weights: convert in float32."
             ) from None
 
     def _allocate(self, shape):

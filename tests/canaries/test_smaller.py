@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 from common import on_the_cpu  # noqa: F401
 
+from course_utils.benchmark import lite
 from course_utils.hardware.xla import has_xla
 from course_utils.training import dtype_policy
 
@@ -81,6 +82,61 @@ def test_08_int4_has_a_scale_for_each_block_or_for_each_output():
     blocks = tuple(map(int, keras.__version__.split(".")[:2])) >= (3, 14)
     assert tuple(model.layers[0].kernel_scale.shape) == ((2, 4) if blocks else (4,))
     assert [v.name for v in model.trainable_weights] == ["bias"]
+
+
+def converted(model, options=(), images=None, **spec):
+    converter = tf.lite.TFLiteConverter.from_keras_model(model)
+    converter.optimizations = [getattr(tf.lite.Optimize, name) for name in options]
+    for name, value in spec.items():
+        setattr(converter.target_spec, name, value)
+    if images is not None:
+        converter.representative_dataset = lite.calibration(images, images.shape[1:])
+    return lite.quietly(converter.convert)
+
+
+needs_litert = pytest.mark.skipif(bool(lite.missing()), reason="no LiteRT")
+
+
+@needs_litert
+def test_08_a_file_of_litert_hides_infinity_and_keeps_nan():
+    model = keras.Sequential([keras.Input((8,)), Dense(64)])
+    kernel = np.ones((8, 64), "float32")
+    kernel[0, :4] = np.inf, -np.inf, np.nan, 1e5
+    model.set_weights([kernel, np.zeros(64)])
+    most = np.finfo("float32").max
+    wanted = {"float32": [most, -most, np.nan, 1e5]}
+    wanted["float16"] = [65504, -65504, np.nan, 65504]
+    first = np.eye(8, dtype="float32")[:1]
+    files = {"float32": converted(model)}
+    half = {"supported_types": [tf.float16]}
+    files["float16"] = converted(model, ["DEFAULT"], **half)
+    for dtype, content in files.items():
+        (found,) = lite.Lite(content).predict(first)
+        np.testing.assert_allclose(found[:4], wanted[dtype], rtol=1e-6)
+
+
+@needs_litert
+def test_08_zeros_left_out_of_8_bits_are_refused_with_the_right_reason():
+    if not tf.__version__.startswith("2.21"):
+        pytest.skip("seen with TensorFlow 2.21")
+    model = keras.Sequential([keras.Input((256,)), Dense(256)])
+    source = np.random.default_rng(0)
+    kernel = source.normal(size=(256, 256)) * (source.random((256, 256)) < 0.1)
+    model.set_weights([kernel, np.zeros(256)])
+    content = converted(model, ["DEFAULT", "EXPERIMENTAL_SPARSITY"])
+    with pytest.raises(ValueError, match="zeros left out of 8-bit weights"):
+        lite.Lite(content)
+
+
+@needs_litert
+def test_08_a_softmax_of_many_classes_is_lost_in_int8():
+    keras.utils.set_random_seed(0)
+    softmax = Dense(1000, activation="softmax")
+    model = keras.Sequential([keras.Input((16,)), softmax])
+    x = np.random.default_rng(0).normal(size=(50, 16)).astype("float32")
+    integers = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
+    content = converted(model, ["DEFAULT"], x, supported_ops=integers)
+    assert lite.Lite(content).predict(x).sum(axis=1).mean() < 0.01
 
 
 def test_11_keras_has_no_policy_of_8_bit_floats_and_quantize_leaves_layers_alone():

@@ -2,4 +2,6 @@
 
 from course_utils import late_names
 
-__dir__, __getattr__ = late_names(__name__, {"figures": "draw_front draw_sensitivity"})
+__dir__, __getattr__ = late_names(
+    __name__, {"figures": "draw_front draw_grid draw_parts draw_sensitivity"}
+)

@@ -59,6 +59,19 @@ EXERCISES = [
         right="256 levels over the range, one of them exactly on 0.",
     ),
     Exercise(
+        id=7,
+        minutes=6,
+        solution=judge.EVEN,
+        name="even_out",
+        answer=Function(judge.even_problem, (5,)),
+        slips=judge.EVEN_SLIPS,
+        hints=[
+            "`abs(first).max(axis=(0, 1, 2))` has a number for each channel. Divided by f, it"
+            " becomes a / f, and b, which reads it, becomes b · f. When are they equal?"
+        ],
+        right="Every channel is as large as the weights that read it, and the answers stay.",
+    ),
+    Exercise(
         id=4,
         minutes=2,
         solution=judge.FLOAT32,

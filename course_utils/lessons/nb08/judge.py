@@ -1,5 +1,5 @@
-"""The judges of notebook 08's functions: zeros, a scale with its zero point, a float32
-twin.
+"""The judges of notebook 08's functions: zeros, a scale with its zero point, two layers
+evened out, a float32 twin.
 """
 
 import numpy as np
@@ -24,7 +24,6 @@ PRUNE_SLIPS = {
         {"share * weights.size": "(1 - share) * weights.size"},
         {"share * weights.size": "share * len(weights)"},
     ],
-    "returns None": {"    return pruned": ""},
     "shape": {"return pruned": "return pruned.ravel()"},
 }
 PRUNINGS = (((3, 4), 0.5), ((2, 3, 2), 0.75))
@@ -100,6 +99,44 @@ def affine_problem(affine: object, trial: tuple[float, float]) -> str | None:
     return None if zero == right_zero else f"{case}. The lower end has to land on −128."
 
 
+EVEN = """\
+import numpy as np
+
+def even_out(first, bias, second):
+    largest = abs(first).max(axis=(0, 1, 2))  # of each channel
+    reading = abs(second).max(axis=(0, 1, 3))  # of the weights that read it
+    factor = np.sqrt(largest / reading)
+    return first / factor, bias / factor, second * factor[:, None]
+
+"""
+EVEN_SLIPS = {
+    "something else": {"bias / factor": "bias"},
+    "as large.": {"np.sqrt": ""},
+    "three arrays": {", second * factor[:, None]": ""},
+}
+
+
+def even_problem(even_out: object, channels: int) -> str | None:
+    """What is wrong with the learner's even layers of so many channels, or None."""
+    source = np.random.RandomState(channels)
+    shapes = (3, 3, 1, channels), (channels,), (3, 3, channels, 4)
+    first, bias, second = (source.uniform(0.1, 1, shape) for shape in shapes)
+    first *= 4.0 ** np.arange(channels)
+    answer = call(even_out, first, bias, second, end="`return`")
+    even = attempt(lambda: [np.asarray(array, float) for array in answer])
+    if even is None or tuple(map(np.shape, even)) != shapes:
+        return "Return three arrays of the shapes that were given: first, bias, second."
+    factor = first[0, 0, 0] / even[0][0, 0, 0]
+    same = first / factor, bias / factor, second * factor[:, None]
+    if not all(map(np.allclose, even, same)):
+        return "It computes something else: divide a bias like its weights, and multiply `second`."
+    own = abs(even[0]).max(axis=(0, 1, 2))
+    reading = abs(even[2]).max(axis=(0, 1, 3))
+    if np.allclose(own, reading):
+        return None
+    return f"For channel 0 the largest are {own[0]:.3g} and {reading[0]:.3g}: make them as large."
+
+
 FLOAT32 = """\
 from course_utils.training import dtype_policy
 
@@ -120,7 +157,6 @@ FLOAT32_SLIPS = {
         'with dtype_policy("float32"):\n        twin = build()': "import keras\n"
         '    keras.config.set_dtype_policy("float32")\n    twin = build()'
     },
-    "returns None": {"    return twin": ""},
     "give the network": {"return twin": "return twin.get_weights()"},
 }
 
