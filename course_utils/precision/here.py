@@ -9,7 +9,7 @@ from mixed_precision_lint import Finding, Reason
 from course_utils import hardware
 from course_utils.hardware import xla
 
-NO_FLOAT16 = "TensorFlow's kernels for CPUs have no fast float16."
+NO_FLOAT16 = "TensorFlow had no fast float16 on the CPUs we measured."
 
 
 def examine(
@@ -37,7 +37,7 @@ def slow_here(model: keras.Model, dtype: str) -> Reason | None:
     not, or nobody knows.
 
     Example: `slow_here(model, "float16")` on a laptop gives
-        Reason(why="TensorFlow's kernels for CPUs have no fast float16.", fix='keras…')
+        Reason(why="TensorFlow had no fast float16 on the CPUs we measured.", fix='keras…')
     """
     machine = hardware.detect()
     best = hardware.recommended_policy(machine)

@@ -167,8 +167,9 @@ Do nothing.""",
     "falls, then stops falling": """Is the training loss of
 the skipped steps finite?
 No: look at those batches.
-Yes: gradients overflowed,
-and halving S cured it.""",
+Yes: does that batch pass
+with a smaller S? Then it
+overflowed, and is cured.""",
     "falls without end": """Is the training loss finite?
 Yes: the way back is not
 (the root of 0, for example).
