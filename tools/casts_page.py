@@ -36,29 +36,42 @@ INTEGERS = (
 def told(record) -> dict:
     """What the template `casts.md` asks for of a record."""
     libraries = record["libraries"]
-    agreed, parted = [], {heading: [] for heading in (TOO_LARGE, NOT_A_NUMBER, TWICE)}
-    parted[INTEGERS] = []
+    agreed, parted = [], {}
     for number, row in enumerate(record["rows"]):
         found = [library["codes"][number] for library in libraries.values()]
-        about = [row["from"], row["to"], _named(row)]
         results = [_shown(codes, row["to"]) for codes in found]
         known = {tuple(codes) for codes in found if codes}
         if len(known) == 1:
-            agreed.append([*about, next(text for text in results if text != "–")])
+            result = next(text for text in results if text != "–")
+            agreed.append([row["from"], row["to"], _named(row), result])
         else:
-            parted[_heading(row)].append([*about, *results])
+            tables = parted.setdefault(_heading(row), {})
+            tables.setdefault(_table(row), {})[_column(row)] = results
+    order = (TOO_LARGE, NOT_A_NUMBER, TWICE, INTEGERS)
     return {
         "copies": COPIES,
         "cpu": record["cpu"],
         "date": record["date"],
-        "names": list(libraries),
         "libraries": [
             (name, ", ".join(map(" ".join, library["versions"].items())))
             for name, library in libraries.items()
         ],
         "agreed": agreed,
-        "parted": [(*heading, rows) for heading, rows in parted.items()],
+        "parted": [
+            (*heading, [_rows(libraries, t) for t in parted[heading].items()])
+            for heading in order
+        ],
     }
+
+
+def _rows(libraries, table):
+    """A table's title, its columns, and a row for each library."""
+    title, columns = table
+    rows = [
+        [name, *(results[n] for results in columns.values())]
+        for n, name in enumerate(libraries)
+    ]
+    return title, list(columns), rows
 
 
 def _heading(row):
@@ -67,6 +80,20 @@ def _heading(row):
     if row["from"] == "float64":
         return TWICE
     return NOT_A_NUMBER if row["value"] == NAN else TOO_LARGE
+
+
+def _table(row):
+    """A table has one format, or all of them in its columns."""
+    by_format = _heading(row) in (TOO_LARGE, INTEGERS)
+    return f"{row['from']} to {row['to']}" if by_format else f"{row['from']} to"
+
+
+def _column(row):
+    value = _named(row)
+    heading = _heading(row)
+    if heading == TWICE:
+        return f"{row['to']}, of {value}"
+    return row["to"] if heading == NOT_A_NUMBER else value
 
 
 def _named(row):
