@@ -2,6 +2,7 @@
 
 import itertools
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -68,3 +69,37 @@ def test_fp8_with_a_scale_ends_within_a_point_of_float32():
     cells = "digits", "network", "rounded", "eight-bit-dense", "train"
     Cells("11_eight_bits").run(*cells, names=names)
     assert names["near"] == 0.01
+
+
+def test_the_uneven_network_is_the_same_in_float32_and_not_in_e4m3():
+    import keras
+    import tensorflow as tf
+    from keras import layers
+
+    names = {"keras": keras, "layers": layers, "tf": tf, "np": np}
+    notebook = Cells("11_eight_bits")
+    notebook.run("network", "rounded", "eight-bit-dense", names=names)
+    notebook.run("uneven", until="ways = ", names=names)
+    x = np.random.default_rng(0).random((32, 784), dtype="float32")
+    even, uneven = (names[n](names["Unscaled"], 0) for n in ("build", "uneven"))
+    handed_on = uneven.layers[1](uneven.layers[0](x))
+    assert np.mean(names["rounded"](handed_on, names["E4M3"], False) == 0) > 0.9
+    names["rounded"] = lambda values, dtype, scaled: values
+    assert np.array_equal(even(x), uneven(x))
+
+
+def test_a_scale_for_each_block_that_is_rounded_up_is_as_good_as_one():
+    """What the text below the cell `three` says of the standard's rule."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(512, 4, 32))
+    largest = np.abs(values).max(axis=-1, keepdims=True)
+    down = 2.0 ** (np.floor(np.log2(largest)) - 8)
+    up = 2.0 ** np.ceil(np.log2(largest / 448))
+
+    def error(scale):
+        kept = np.clip(values / scale, -448, 448).astype(ml_dtypes.float8_e4m3fn)
+        return np.linalg.norm(kept.astype(float) * scale - values)
+
+    assert 0.1 < np.mean(largest / down > 448) < 0.3
+    one = error(np.abs(values).max() / 448)
+    assert error(down) > 1.05 * one and abs(error(up) / one - 1) < 0.05
