@@ -355,3 +355,20 @@ def test_a_stored_table_of_progress_counts_the_exercises_that_there_are():
         output.data[kind] = output.data[kind].replace("0 of 4", "0 of 3")
     notebooks.count_exercises(nb)
     assert nb == stored
+
+
+def test_a_cell_that_ran_before_keeps_the_shorter_waiting():
+    def notebook(*cells):
+        nb = new_notebook()
+        for id, seconds, count in cells:
+            cell = new_code_cell("f()", id=id, execution_count=count)
+            if seconds:
+                cell.metadata.seconds = seconds
+            nb.cells.append(cell)
+        return nb
+
+    before = notebook(("long", 5, 1), ("short", None, 2), ("new", None, None))
+    after = notebook(("long", 9, 1), ("short", 1, 2), ("new", 30, 3))
+    notebooks.waited_less(after, before)
+    waits = [cell.metadata.get("seconds", 0) for cell in after.cells]
+    assert waits == [5, 0, 30]

@@ -337,10 +337,10 @@ def picture_faults(path):
 
 
 def waited_less(nb, before):
-    """Let each cell that did not change keep the shorter waiting: a busy machine adds
-    to it.
+    """Let each cell that did not change, and ran before, keep the shorter waiting: a
+    busy machine adds to it.
     """
-    old = {cell.id: cell for cell in before.cells}
+    old = {cell.id: cell for cell in before.cells if cell.get("execution_count")}
     for cell in nb.cells:
         same = cell.id in old and old[cell.id].source == cell.source
         if same and "seconds" in cell.metadata:
