@@ -1,0 +1,36 @@
+"""The figure of notebook 12: how far apart two trainings are, and how much worse one is."""
+
+import numpy as np
+
+from course_utils.figures.base import INK, Picture, legend_below, panels
+from course_utils.figures.series import lines
+from course_utils.figures.words import described
+
+
+def draw_lost_parts(apart: dict, worse: dict) -> Picture:
+    """How far trainings that lost a part are from the one that was left alone, and what
+    it costs.
+
+    `apart`: what was lost to an array (seeds, steps), in percent of the way. `worse`: the
+    same labels to (mean, reach of its interval) of the difference of the held-out loss.
+    Left are the means over the steps, right are their ends beside the loss.
+    """
+    figure, (left, right) = panels(2, 8.0, 4.0)
+    courses = {}
+    ends = {}
+    for label, rows in apart.items():
+        means = np.mean(rows, axis=0)
+        mean, reach = worse[label]
+        courses[label] = np.arange(1, len(means) + 1), means
+        ends[f"{label} (± {reach:.2g})"] = means[-1:], [mean]
+        right.errorbar(means[-1], mean, reach, color=INK, linewidth=1, capsize=3)
+    lines(left, courses, markevery=(0, 5), markersize=5)
+    lines(right, ends, markersize=9)
+    right.axhline(0, color=INK, linewidth=1)
+    left.set(xlabel="step after the stop", ylabel="apart, in % of the way")
+    right.set(xlabel="apart at the last step, in % of the way")
+    right.set(ylabel="held-out loss, more than left alone")
+    left.set_title("How far apart?")
+    right.set_title("And how much worse?")
+    legend_below(figure, 3, left.get_lines())
+    return described(figure)
