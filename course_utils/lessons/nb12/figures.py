@@ -24,13 +24,12 @@ def draw_lost_parts(apart: dict, worse: dict) -> Picture:
         courses[label] = np.arange(1, len(means) + 1), means
         ends[f"{label} (± {reach:.2g})"] = means[-1:], [mean]
         right.errorbar(means[-1], mean, reach, color=INK, linewidth=1, capsize=3)
-    lines(left, courses, markevery=(0, 5), markersize=5)
+    lines(left, courses, markevery=5)
     lines(right, ends, markersize=9)
-    right.axhline(0, color=INK, linewidth=1)
-    left.set(xlabel="step after the stop", ylabel="apart, in % of the way")
-    right.set(xlabel="apart at the last step, in % of the way")
-    right.set(ylabel="held-out loss, more than left alone")
-    left.set_title("How far apart?")
-    right.set_title("And how much worse?")
+    percent = "apart, in % of the way"
+    left.set(title="How far apart?", xlabel="step after the stop", ylabel=percent)
+    right.set(title="And how much worse?", xlabel=f"at the last step {percent}")
+    right.set_ylabel("held-out loss, more than left alone")
+    right.grid(axis="y")
     legend_below(figure, 3, left.get_lines())
     return described(figure)
