@@ -47,17 +47,29 @@ EXERCISES = [
         right="Clean, still mixed, trained and saved whole, and no two of 2,048 positions alike.",
     ),
     Exercise(
+        id=3,
+        minutes=3,
+        solution=judge.PLANS,
+        name="plans",
+        answer=judge.plans_problem,
+        slips=judge.PLAN_SLIPS,
+        hints=[
+            "Which setting saves memory in float32, too?",
+            "Give the same `accumulate` once with 32 bits and once with 16.",
+        ],
+        right="The next cell measures them.",
+    ),
+    Exercise(
         id=2,
-        minutes=4,
+        minutes=3,
         solution=judge.DECISION,
         name="decision",
         answer=judge.decision_problem,
         slips=judge.DECISION_SLIPS,
         hints=[
-            "The limits leave out some rows of section 5. Which of the others would you run?",
+            "Which rows of section 5 keep both limits? If one of them has 32 bits, who needs 16?",
             "Draw zero, the two points to each side, and your interval on a line.",
         ],
-        right="These numbers keep both limits and allow this word. The next cell looks into your"
-        " tables.",
+        right="Your numbers allow this word. The next cell looks your plan up in your table.",
     ),
 ]

@@ -1,5 +1,7 @@
-"""The judges of notebook 10's repaired model, and of a decision under limits."""
+"""The judges of notebook 10's repaired model, of plans, and of a decision under limits."""
 
+import itertools
+import random
 import tempfile
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +18,7 @@ from course_utils.exercises.answers import (
 
 if TYPE_CHECKING:
     import keras
+    import pandas as pd
 
 # --- three repairs --------------------------------------------------------------------
 
@@ -168,31 +171,94 @@ def _works(model):
     return f"Saved, the model cannot be loaded: {cure}"
 
 
-# --- a plan that keeps an order -------------------------------------------------------
+# --- plans, and a decision about an order ---------------------------------------------
+
+PLANS = """\
+plans = {
+    "float32, remat": {"bits": 32, "remat": True},
+    "float32, 4 × 64": {"bits": 32, "accumulate": 4},
+    "16 bits, remat": {"bits": 16, "remat": True},
+    "16 bits, 4 × 64": {"bits": 16, "accumulate": 4},
+    "16 bits, remat, 2 × 128": {"bits": 16, "accumulate": 2, "remat": True},
+}"""
+SETTINGS = {  # the values that each may have
+    "bits": (16, 32),
+    "accumulate": (2, 4, 8, 16, 32),
+    "remat": (True, False),
+}
+PLAN_SLIPS = {
+    "All your plans have 16 bits": {'"bits": 32': '"bits": 16'},
+    "All your plans have 32 bits": {'"bits": 16': '"bits": 32'},
+    "accumulate is the number 3": {'"accumulate": 4': '"accumulate": 3'},
+    "bits is the text 'float32'": {'"bits": 32': '"bits": "float32"'},
+    "recompute is True": {'"remat"': '"recompute"'},
+    "bits": {'"bits": 32, ': ""},
+}
+
+
+def plans_problem(answer: Any) -> str | None:
+    """What is wrong with plans of a training, or None."""
+    if not isinstance(answer, dict) or not answer:
+        return f"plans is {describe(answer)}: give a dict of names and settings."
+    for name, plan in answer.items():
+        if problem := missing_key(plan, ("bits",)):
+            return f"In {name!r}: {problem}"
+        for key, value in plan.items():
+            if not attempt(lambda value=value, key=key: value in SETTINGS[key]):
+                return (
+                    f"In {name!r} {key} is {describe(value)}: choose from {SETTINGS}."
+                )
+    bits = {plan["bits"] for plan in answer.values()}
+    if len(bits) > 1:
+        return None
+    return (
+        f"All your plans have {bits.pop()} bits: then your table cannot tell whether the"
+        " order needs 16. Try the other format, too."
+    )
+
+
+def draw_order(table: "pd.DataFrame", name: str) -> dict[str, float]:
+    """Limits of MB and times that a name draws: a third of all names gets limits that
+    float32 keeps, a third such that 16 bits alone keep, and a third such that no plan
+    keeps.
+
+    `table`: a row for each plan, with bits, MB and times. The limits are a tenth above
+    what two of the rows take. Where a table has no limits of a kind, the others share its
+    names.
+
+    Example:
+        >>> import pandas as pd
+        >>> columns = {"bits": [32, 16], "MB": [40, 20], "times": [1, 1.2]}
+        >>> draw_order(pd.DataFrame(columns), "Ada")
+        {'MB': 44.0, 'times': 1.3}
+    """
+    orders: dict = {}
+    for size, times in itertools.product(table["MB"], table["times"]):
+        order = {"MB": round(1.1 * size, 1), "times": round(1.1 * times, 1)}
+        keeps = table[(table["MB"] <= order["MB"]) & (table["times"] <= order["times"])]
+        orders.setdefault(max(keeps["bits"], default=0), []).append(order)
+    draw = random.Random(name)
+    return draw.choice(draw.choice([*orders.values()]))
+
 
 DECISION = """\
 # The numbers of one run: take those of your own tables.
 decision = {
-    "plan": "4 × 64",
-    "MB": 8.1,
-    "times": 1.7,
+    "plan": None,
     "difference": 0.0,
     "margin": 0.25,
     "accuracy": "the same",
 }"""
 SAYS = "the same", "better", "worse", "cannot tell"
-LIMITS = {"MB": 16, "times": 3}
 POINTS = 2  # of accuracy, that matter
 NUMBERS = '"difference": 0.0,\n    "margin": 0.25'
 DECISION_SLIPS = {
     "You say 'better'": {'"the same"': '"better"'},
-    "38 MB break": {"8.1": "38"},
-    "4.2 times break": {"1.7": "4.2"},
     "From -24.9 to +24.9": {'"margin": 0.25': '"margin": 24.9'},
     "From +1.5 to +51.3": {NUMBERS: '"difference": 26.4,\n    "margin": 24.9'},
     "From -4 to -2.2": {NUMBERS: '"difference": -3.1,\n    "margin": 0.9'},
-    "a number, as your table": {"8.1": '"little"'},
-    "the name of a row": {'"4 × 64"': "4"},
+    "a number, as your table": {"0.25": '"little"'},
+    "the name of a row": {'"plan": None': '"plan": 4'},
     "choose from": {'"the same"': '"equal"'},
 }
 
@@ -209,28 +275,22 @@ def allowed(difference: float, margin: float) -> str:
 
 
 def decision_problem(answer: Any) -> str | None:
-    """What is wrong with a plan and with what is said of it, or None."""
-    quantities = (*LIMITS, "difference", "margin")
-    if problem := missing_key(answer, ("plan", *quantities, "accuracy")):
+    """What is wrong with a plan's name and with what is said of 16 bits, or None."""
+    if problem := missing_key(answer, ("plan", "difference", "margin", "accuracy")):
         return problem
-    if not isinstance(answer["plan"], str):
+    plan = answer["plan"]
+    if not (plan is None or isinstance(plan, str)):
         return (
-            f"plan is {describe(answer['plan'])}: give the name of a row of your table."
+            f"plan is {describe(plan)}: give the name of a row of your table, or None."
         )
-    numbers = {}
-    for key in quantities:
-        value = number(answer[key])
-        if value is None or (value < 0 and key != "difference"):
-            return f"{key} is {describe(answer[key])}: give a number, as your table has it."
-        if value > LIMITS.get(key, value):
-            return f"{value:g} {key} break the order, which allows {LIMITS[key]}."
-        numbers[key] = value
+    difference = number(answer["difference"])
+    margin = number(answer["margin"])
+    if difference is None or (margin or -1) < 0:
+        return "Give difference and margin: a number, as your table has it."
     says = answer["accuracy"]
     word = attempt(lambda: says.strip().lower())
     if word not in SAYS:
         return f"accuracy is {describe(says)}: choose from {', '.join(SAYS)}."
-    difference = numbers["difference"]
-    margin = numbers["margin"]
     if word == allowed(difference, margin):
         return None
     return (
