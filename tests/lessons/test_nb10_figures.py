@@ -1,20 +1,15 @@
-"""Notebook 10's figure: the card of what was guessed, predicted and measured."""
+"""Notebook 10's figure: plans, and the corner that keeps an order."""
 
 from functools import partial
 
 import pytest
 from helpers import figures as checks
+from helpers.plans import recorded
 
 from course_utils.lessons.nb10 import figures
 
-CARD = dict(quantity="speedup", unit="×", guess=None, predicted=1.8, measured=1.5)
-EXAMPLES = {
-    "draw_report_card": partial(
-        figures.draw_report_card, [CARD, {**CARD, "guess": 9, "measured": None}]
-    ),
-}
-# Words that stand close on purpose.
-MEET = ("draw_report_card",)
+ORDER = {"MB": 14.0, "times": 1.4}
+EXAMPLES = {"draw_plans": partial(figures.draw_plans, recorded(), ORDER)}
 
 
 def test_every_figure_has_an_example():
@@ -23,4 +18,14 @@ def test_every_figure_has_an_example():
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_it_is_drawn_and_told_and_reads_on_its_card(name):
-    checks.check_picture(EXAMPLES[name](), name in MEET)
+    checks.check_picture(EXAMPLES[name]())
+
+
+def test_what_lies_in_the_corner_keeps_the_order():
+    ax = checks.drawn(figures.draw_plans(recorded(), ORDER))
+    (corner,) = ax.collections
+    (area,) = corner.get_paths()
+    inside = {
+        line.get_label() for line in ax.lines if area.contains_point(*line.get_xydata())
+    }
+    assert inside == {"16 bits, 4 × 64 (16 bits)"}
