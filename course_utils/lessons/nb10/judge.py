@@ -174,13 +174,13 @@ def _works(model):
 # --- plans, and a decision about an order ---------------------------------------------
 
 PLANS = """\
-plans = {
-    "float32, remat": {"bits": 32, "remat": True},
-    "float32, 4 × 64": {"bits": 32, "accumulate": 4},
-    "16 bits, remat": {"bits": 16, "remat": True},
-    "16 bits, 4 × 64": {"bits": 16, "accumulate": 4},
-    "16 bits, remat, 2 × 128": {"bits": 16, "accumulate": 2, "remat": True},
-}"""
+plans = [
+    {"bits": 32, "remat": True},
+    {"bits": 32, "accumulate": 4},
+    {"bits": 16, "remat": True},
+    {"bits": 16, "accumulate": 4},
+    {"bits": 16, "accumulate": 2, "remat": True},
+]"""
 SETTINGS = {  # the values that each may have
     "bits": (16, 32),
     "accumulate": (2, 4, 8, 16, 32),
@@ -192,23 +192,21 @@ PLAN_SLIPS = {
     "accumulate is the number 3": {'"accumulate": 4': '"accumulate": 3'},
     "bits is the text 'float32'": {'"bits": 32': '"bits": "float32"'},
     "recompute is True": {'"remat"': '"recompute"'},
-    "bits": {'"bits": 32, ': ""},
+    "The key 'bits' is missing": {'"bits": 32, ': ""},
 }
 
 
 def plans_problem(answer: Any) -> str | None:
     """What is wrong with plans of a training, or None."""
-    if not isinstance(answer, dict) or not answer:
-        return f"plans is {describe(answer)}: give a dict of names and settings."
-    for name, plan in answer.items():
+    if not isinstance(answer, list) or not answer:
+        return f"plans is {describe(answer)}: give a list of plans, each a dictionary."
+    for plan in answer:
         if problem := missing_key(plan, ("bits",)):
-            return f"In {name!r}: {problem}"
+            return problem
         for key, value in plan.items():
             if not attempt(lambda value=value, key=key: value in SETTINGS[key]):
-                return (
-                    f"In {name!r} {key} is {describe(value)}: choose from {SETTINGS}."
-                )
-    bits = {plan["bits"] for plan in answer.values()}
+                return f"{key} is {describe(value)}: choose from {SETTINGS}."
+    bits = {plan["bits"] for plan in answer}
     if len(bits) > 1:
         return None
     return (
