@@ -1,5 +1,7 @@
 """The plans of notebook 10 as its solved copy has measured them."""
 
+import re
+
 import pandas as pd
 
 from tools.canonical_form import COURSE, read
@@ -16,7 +18,7 @@ def recorded() -> pd.DataFrame:
         if output.output_type == "execute_result"
     )
     head, *lines = text.splitlines()
-    columns = head.split()
+    columns = re.split(r"\s{2,}", head.strip())
     rows = [line.rsplit(maxsplit=len(columns)) for line in lines if line.strip()]
     numbers = [[float(value) for value in values] for _, *values in rows]
     return pd.DataFrame(numbers, [name.strip() for name, *_ in rows], columns)

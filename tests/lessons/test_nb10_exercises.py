@@ -1,5 +1,6 @@
 """Exercises of notebook 10: other right answers, plans, and the order."""
 
+import re
 from collections import Counter
 
 import keras
@@ -115,19 +116,30 @@ def order_of(name, plan, difference=0.0):
 
 
 def test_the_order_is_judged_on_the_own_table():
-    seen = Counter()
+    table = plans.recorded()
+    seen = set()
     for n in range(40):
-        for plan in [None, *plans.recorded().index]:
+        for plan in [None, *table.index]:
             most, judged = order_of(f"{n}", plan)
-            right = judged["right"].split("; ")
-            seen[most, judged["verdict"]] += 1
-            assert (plan in right) == (judged["verdict"] == "right") or plan is None
-            assert (judged["verdict"] == "right") == (
-                most == 0 if plan is None else plan in right
-            )
-            bits = plans.recorded()["bits"]
-            assert most == 0 or {*bits[right]} == {most}
-    assert {most for most, _ in seen} == {0, 16, 32} and len(seen) == 6
+            order = judge.draw_order(table, f"{n}")
+            small = (table["MB"] <= order["MB"]) & (table["times"] <= order["times"])
+            right = [*table.index[small & (table["bits"] == most)]] or [None]
+            assert (judged["verdict"] == "right") == (plan in right)
+            assert judged["right"] == (right[0] or "to refuse")
+            seen.add((most, judged["verdict"]))
+    assert len(seen) == 6  # each kind of order, each verdict
+
+
+def test_the_solved_copy_refuses_an_order_that_no_plan_keeps():
+    assert kept(plans.recorded(), judge.draw_order(plans.recorded(), "Noa")) == 0
+    (said,) = (
+        output.data["text/plain"]
+        for cell in plans.SOLVED.cells
+        if cell.id == "order"
+        for output in cell.outputs
+        if output.output_type == "execute_result"
+    )
+    assert re.search(r"plan +refused", said) and re.search(r"verdict +right", said)
 
 
 def test_a_plan_that_does_not_pass_is_16_bits_and_nothing_else():
@@ -154,3 +166,16 @@ def test_a_winner_is_named_where_two_runs_agree():
 
 def test_two_points_are_those_of_the_judge():
     assert f"**{judge.POINTS} points**" in CELLS["10"]["predict"]
+
+
+def test_the_stored_table_shows_what_the_text_below_it_says():
+    table = plans.recorded()
+    in_16 = next(name for name in table.index if name.startswith("mixed_"))
+    pairs = [(name.replace(in_16, "float32"), name) for name in table.index[1:]]
+    pairs = [pair for pair in pairs if {*pair} <= {*table.index} and len({*pair}) == 2]
+    assert len(pairs) == 3  # plain, accumulated and computed again
+    for in_float32, other in pairs:
+        assert table["MB"][other] < table["MB"][in_float32]
+    # accumulation alone saves more than the format does
+    assert table["MB"]["float32, 4 × 64"] < 0.5 * table["MB"][in_16]
+    assert table["loss"].max() - table["loss"].min() < 0.05

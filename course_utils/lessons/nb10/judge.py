@@ -221,22 +221,23 @@ def draw_order(table: "pd.DataFrame", name: str) -> dict[str, float]:
     keeps.
 
     `table`: a row for each plan, with bits, MB and times. The limits are a tenth above
-    what two of the rows take. Where a table has no limits of a kind, the others share its
-    names.
+    what two of the rows take, or below what any takes. Where a table has no limits of a
+    kind, the others share its names.
 
     Example:
         >>> import pandas as pd
         >>> columns = {"bits": [32, 16], "MB": [40, 20], "times": [1, 1.2]}
         >>> draw_order(pd.DataFrame(columns), "Ada")
-        {'MB': 44.0, 'times': 1.3}
+        {'MB': 22.0, 'times': 1.3}
     """
+    sizes = [0.8 * min(table["MB"]), *table["MB"]]
     orders: dict = {}
-    for size, times in itertools.product(table["MB"], table["times"]):
+    for size, times in itertools.product(sizes, table["times"]):
         order = {"MB": round(1.1 * size, 1), "times": round(1.1 * times, 1)}
         keeps = table[(table["MB"] <= order["MB"]) & (table["times"] <= order["times"])]
         orders.setdefault(max(keeps["bits"], default=0), []).append(order)
     draw = random.Random(name)
-    return draw.choice(draw.choice([*orders.values()]))
+    return draw.choice(orders[draw.choice(sorted(orders))])
 
 
 DECISION = """\
