@@ -8,10 +8,11 @@ import re
 import subprocess
 from pathlib import Path
 
+import nbformat
 import yaml
 
 import course_utils
-from course_utils import claims, training
+from course_utils import claims, exercises, training
 from tools import clock, pictures, publishing
 
 COURSE = Path(__file__).resolve().parents[1]
@@ -179,3 +180,15 @@ def test_the_workshop_is_looked_at_before_a_part_ends():
         assert start < int(minute) < end <= int(minute) + 3, (
             f"docs/teach.md: at minute {minute} the room is not at the end of part {part}"
         )
+
+
+def test_a_notebook_has_one_title():
+    """In its first line, in the README, and where exercises, guides and tabs name it."""
+    readme = (COURSE / "README.md").read_text(encoding="utf-8")
+    for path in sorted(COURSE.glob("notebooks/[0-9]*.ipynb")):
+        number = path.name[:2]
+        title = exercises.load(number).title
+        assert f"[{number} · {title}](notebooks/{path.name})" in readme, title
+        for each in (path, path.parent / "solved" / path.name):
+            first = nbformat.read(each, as_version=4).cells[0].source.splitlines()[0]
+            assert first == f"# {title}", each
