@@ -284,7 +284,7 @@ def decision_problem(answer: Any) -> str | None:
         )
     difference = number(answer["difference"])
     margin = number(answer["margin"])
-    if difference is None or (margin or -1) < 0:
+    if difference is None or margin is None or margin < 0:
         return "Give difference and margin: a number, as your table has it."
     says = answer["accuracy"]
     word = attempt(lambda: says.strip().lower())
