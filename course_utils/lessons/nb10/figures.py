@@ -13,8 +13,8 @@ LOOKS = {32: (COLORS["float32"], "o"), 16: (COLORS["bfloat16"], "s")}
 def draw_plans(table: pd.DataFrame, order: dict) -> Picture:
     """The memory of each plan over its time, and the limits.
 
-    `table`: a row for each plan, with bits (32 a circle, 16 a square), MB and times. `order`: the limits of MB and
-    times; what keeps both lies in the shaded corner.
+    `table`: a row for each plan, with bits (32 is a circle, 16 a square), MB and times.
+    `order`: the limits of MB and times; what keeps both lies in the shaded corner.
     """
     figure, ax = canvas(8.0, 4.2)
     for name, bits, *point in table[["bits", "times", "MB"]].itertuples():
