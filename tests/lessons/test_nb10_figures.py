@@ -33,3 +33,11 @@ def test_what_lies_in_the_corner_keeps_the_order():
         line.get_label() for line in ax.lines if area.contains_point(*line.get_xydata())
     }
     assert inside == {"mixed_bfloat16, 4 × 64"}
+
+
+def test_a_limit_below_all_plans_shades_what_lies_below_it():
+    ax = checks.drawn(figures.draw_plans(PLANS, {"MB": 7.8, "times": 1.4}))
+    (corner,) = ax.collections
+    (area,) = corner.get_paths()
+    heights = area.vertices[:, 1]
+    assert heights.max() == 7.8 and heights.min() == ax.get_ylim()[0] < 7

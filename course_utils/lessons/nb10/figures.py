@@ -25,7 +25,9 @@ def draw_plans(table: pd.DataFrame, order: dict) -> Picture:
     left, right = ax.get_xlim()
     ax.set_xlim(left, right + (right - left) / 3)
     corner = [left, order["times"]]
-    ax.fill_between(corner, order["MB"], ax.get_ylim()[0], color=INK, alpha=0.15)
+    bottom = 0.7 * min(order["MB"], *table["MB"])
+    ax.set_ylim(bottom)
+    ax.fill_between(corner, order["MB"], bottom, color=INK, alpha=0.15)
     ax.set(xlabel="times as long as float32", ylabel="MB, counted")
     ax.set_title(f"At most {order['MB']} MB and {order['times']} times as long")
     return described(figure)
