@@ -67,6 +67,8 @@ def test_other_plans_are_right_and_odd_ones_are_told_what_to_choose_from():
         [{"bits": [16]}],
         [{"bits": np.ones(2)}],
         [{"bits": 16, 3: 4}],
+        [{"bits": 32}, {"bits": 16, "recompute": True}],
+        [{"bits": 32}, {"bits": 32, "remat": True}],
     ):
         found = q[2].check(odd)
         assert found.status == "not yet" and len(found.message) > 20, odd

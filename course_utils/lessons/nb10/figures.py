@@ -22,12 +22,11 @@ def draw_plans(table: pd.DataFrame, order: dict) -> Picture:
         ax.plot(*point, marker, color=color, markersize=9, label=name)
         write(ax, *point, f"   {name}", ha="left")
     plain_logarithm(ax, "y")
-    left, right = ax.get_xlim()
-    ax.set_xlim(left, right + (right - left) / 3)
-    corner = [left, order["times"]]
+    ax.margins(x=0.3)
+    corner = [ax.get_xlim()[0], order["times"]]
     bottom = 0.7 * min(order["MB"], *table["MB"])
     ax.set_ylim(bottom)
     ax.fill_between(corner, order["MB"], bottom, color=INK, alpha=0.15)
-    ax.set(xlabel="times as long as float32", ylabel="MB, counted")
-    ax.set_title(f"At most {order['MB']} MB and {order['times']} times as long")
+    title = f"At most {order['MB']} MB and {order['times']} times as long"
+    ax.set(title=title, xlabel="times as long as float32", ylabel="MB, counted")
     return described(figure)

@@ -188,10 +188,8 @@ SETTINGS = {  # the values that each may have
 }
 PLAN_SLIPS = {
     "All your plans have 16 bits": {'"bits": 32': '"bits": 16'},
-    "All your plans have 32 bits": {'"bits": 16': '"bits": 32'},
     "accumulate is the number 3": {'"accumulate": 4': '"accumulate": 3'},
     "bits is the text 'float32'": {'"bits": 32': '"bits": "float32"'},
-    "recompute is True": {'"remat"': '"recompute"'},
     "The key 'bits' is missing": {'"bits": 32, ': ""},
 }
 

@@ -23,13 +23,12 @@ def draw_lost_parts(apart: dict, worse: dict) -> Picture:
         mean, reach = worse[label]
         courses[label] = np.arange(1, len(means) + 1), means
         ends[f"{label} (± {reach:.2g})"] = means[-1:], [mean]
-        right.errorbar(means[-1], mean, reach, color=INK, linewidth=1, capsize=3)
+        right.errorbar(means[-1], mean, reach, color=INK)
     lines(left, courses, markevery=5)
-    lines(right, ends, markersize=9)
+    lines(right, ends)
     percent = "apart, in % of the way"
     left.set(title="How far apart?", xlabel="step after the stop", ylabel=percent)
     right.set(title="And how much worse?", xlabel=f"at the last step {percent}")
     right.set_ylabel("held-out loss, more than left alone")
-    right.grid(axis="y")
     legend_below(figure, 3, left.get_lines())
     return described(figure)
