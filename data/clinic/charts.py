@@ -3,6 +3,8 @@
 The cures are written so that they can be tried on the other patients too.
 """
 
+import numpy as np
+
 CAREFUL = """\
 import keras
 import tensorflow as tf
@@ -68,16 +70,15 @@ CHARTS = {
         "before": CAREFUL,
         "well": lambda v: v.report["accuracy"] > 0.8,
     },
-    "late": {
-        "title": "A wide network",
+    "waits": {
+        "title": "Scanned digits",
         "family": "fine",
         "symptom": "A step takes as long under mixed_bfloat16 as in float32.",
-        "diagnosis": "a policy set after the layers were made",
-        "cure": "Set the policy first: a layer takes it when it is made, and keeps it.",
-        "edits": {
-            r"(?s)(def build.*?)    (keras\.config\.set_dtype_policy\(.*?\)\n)": r"\2\n\n\1"
-        },
-        "well": lambda v: "bfloat16" in {each.compute_dtype for each in v.model.layers},
+        "diagnosis": "a step that waits for its batch",
+        "cure": "Keep each picture that was read.",
+        "edits": {r"(?m)^def picture": "@functools.cache\ndef picture"},
+        "before": "import functools\n\n",
+        "well": lambda v: 2 * sum(v.waits[-12:]) < sum(v.ms[-12:]),
     },
     "scale_loss": {
         "title": "A training step of one's own",
@@ -186,8 +187,8 @@ CHARTS = {
     "bfloat16": {
         "title": "Small steps",
         "family": "still",
-        "symptom": "The loss hardly falls.",
-        "diagnosis": "weights of 16 bits, steps too small for them",
+        "symptom": "Each epoch has the losses of the epoch before.",
+        "diagnosis": "weights of bfloat16, where Adam's 0.999 is 1",
         "cure": "Keep the weights in float32: mixed_bfloat16.",
         "edits": {r'policy\("(b?float16)"\)': r'policy("mixed_\1")'},
         "well": lambda v: v.report["accuracy"] > 0.8,
@@ -210,5 +211,55 @@ CHARTS = {
         "edits": {r"layers\.Dense\((?=2\)|16, activation=.tanh)": "Plain("},
         "before": PLAIN,
         "well": lambda v: v.losses[-1] < 10,
+    },
+    "late": {
+        "title": "A wide network",
+        "family": "fine",
+        "symptom": "A step takes as long under mixed_bfloat16 as in float32.",
+        "diagnosis": "a policy set after the layers were made",
+        "cure": "Set the policy first: a layer takes it when it is made, and keeps it.",
+        "edits": {
+            r"(?s)(def build.*?)    (keras\.config\.set_dtype_policy\(.*?\)\n)": r"\2\n\n\1"
+        },
+        "well": lambda v: "bfloat16" in {each.compute_dtype for each in v.model.layers},
+    },
+    "pool": {
+        "title": "Maps that share a pixel",
+        "family": "still",
+        "symptom": "The loss does not move, and is a number in each step. So nothing overflows.",
+        "diagnosis": "a NaN that a max pooling hides",
+        "cure": "Use ops.softmax, which subtracts the largest number before it takes exp.",
+        "edits": {r"parts = ops\.exp\(x\)\n.*": "return ops.softmax(x, axis=-1)"},
+        "well": lambda v: v.report["accuracy"] > 0.7,
+    },
+    "masking": {
+        "title": "Rows that were not measured",
+        "family": "still",
+        "symptom": "Validation stays at chance, though each missing row is masked.",
+        "diagnosis": "a mask value that is another number in 16 bits",
+        "cure": "Let the Masking layer compute in float32.",
+        "edits": {r"Masking\(MISSING\)": 'Masking(MISSING, dtype="float32")'},
+        "well": lambda v: v.report["accuracy"] > 0.6,
+    },
+    "called": {
+        "title": "Counts and volts",
+        "family": "fine",
+        "symptom": "It trains, and predict is right, but the model called by hand returns NaN.",
+        "diagnosis": "an overflow that the graph leaves out and a call does not",
+        "cure": "Multiply the two factors first: x * 0.1.",
+        "edits": {r"x / 1e-4 \* 1e-5": "x * 0.1"},
+        "well": lambda v: (
+            v.report["accuracy"] > 0.7
+            and 0 < float(v.model(np.full((1, 64), 16, "float32"))[0, 0]) < 1
+        ),
+    },
+    "blame": {
+        "title": "A shuffled data set",
+        "family": "still",
+        "symptom": "Since the script was changed to mixed_float16, it learns nothing.",
+        "diagnosis": "no fault of 16 bits: pictures and labels shuffled apart",
+        "cure": "Shuffle both in one call, so that they stay together.",
+        "edits": {r"shuffle\(x, (.*?)\), shuffle\(y, .*\)": r"shuffle(x, y, \1)"},
+        "well": lambda v: v.report["accuracy"] > 0.7,
     },
 }
