@@ -32,7 +32,7 @@ INSTRUMENTS = {
     "histogram": Instrument("Gradient histogram", 5, experiments.histogram),
     "profiler": Instrument("Profiler", 5, experiments.profiler),
     "probe": Instrument("probe", 6, readings.probe_step),
-    "numerics": Instrument("check_numerics", 7, experiments.numerics),
+    "numerics": Instrument("check_numerics", 8, experiments.numerics),
     "twin": Instrument("A float32 twin", 10, experiments.twin),
     "layer": Instrument("One layer in float32", 14, experiments.layer),
 }
