@@ -331,11 +331,10 @@ def plain_input():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "make, named, weighted",
-    [(plain_input, False, True), (two_inputs, True, True), (Branches, True, False)],
+    "make, named", [(plain_input, False), (two_inputs, True), (Branches, True)]
 )
 def test_every_instrument_reads_sample_weights_dictionaries_and_subclassed_models(
-    make, named, weighted
+    make, named
 ):
     healthy = own()
 
@@ -353,8 +352,7 @@ def test_every_instrument_reads_sample_weights_dictionaries_and_subclassed_model
         build=build,
         resumed=None,
         batches=[
-            (given(x), y, np.ones(len(y), "float32"))[: 3 if weighted else 2]
-            for x, y in healthy.batches[:12]
+            (given(x), y, np.ones(len(y), "float32")) for x, y in healthy.batches[:12]
         ],
         held=(given(healthy.held[0]), healthy.held[1]),
         well=lambda run: np.isfinite(run.losses).all(),

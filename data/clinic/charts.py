@@ -76,7 +76,7 @@ CHARTS = {
         "symptom": "A step takes as long under mixed_bfloat16 as in float32.",
         "diagnosis": "a step that waits for its batch",
         "cure": "Keep each picture that was read.",
-        "edits": {r"(?m)^def picture": "@functools.cache  # of the function that reads one\ndef picture"},
+        "edits": {r"(?m)^def picture": "@functools.cache  # each is read once\ndef picture"},
         "before": "import functools\n\n",
         "well": lambda v: 2 * sum(v.waits[-12:]) < sum(v.ms[-12:]),
     },
