@@ -21,3 +21,12 @@ addEventListener("resize", mark);
 mark();
 // Sphinx's captions of the navigation are headings of no level.
 for (const caption of document.querySelectorAll(".caption[role=heading]")) caption.ariaLevel = 2;
+// An explorer that has a page knows where it lies: the button copies a whole link.
+const root = new URL(document.documentElement.dataset.content_root, location);
+for (const host of document.querySelectorAll(".content :is([data-floatlab], [data-scalescope], [data-softmaxcliff])")) {
+  const link = host.shadowRoot?.querySelector(".link");
+  if (link) {
+    const ending = link.address;
+    link.address = () => new URL(ending(), root).href;
+  }
+}

@@ -1,0 +1,132 @@
+// A page whose address keeps what its explorer shows: behind the "#" stands what differs from the
+// page's first state. It works the explorer's controls, as a reader would, so that what they
+// cannot show is no state.
+
+const SETTLED_MS = 400; // without a change
+const LONGEST = 4000; // letters of an address
+const QUOTED = 40; // letters of what could not be read
+
+// What a reader does to a control.
+export function act(control, type, property, value) {
+  control[property] = value;
+  control.dispatchEvent(new Event(type, { bubbles: true, composed: type === "input" }));
+}
+export function choose(menu, index) {
+  if (index >= 0 && index !== menu.selectedIndex) act(menu, "change", "selectedIndex", index);
+}
+export function write(field, text) {
+  act(field, "input", "value", text);
+  field.dispatchEvent(new Event("blur")); // a complaint comes at once
+}
+
+// The link's place in each of these shadow roots.
+const linkIn = (root) => root.querySelector(".link");
+export const ownPairs = (root) => {
+  const link = linkIn(root);
+  link.own ??= link.address;
+  return [...new URLSearchParams(link.own().split("#")[1])];
+};
+
+const spell = (pairs) => pairs.map((pair) => pair.map(encodeURIComponent).join("=")).join("&");
+function parse(end) {
+  const decode = (text) => decodeURIComponent(text.replaceAll("+", " "));
+  return end.split("&").map((part) => {
+    const at = part.indexOf("=");
+    return at < 0 ? [decode(part), ""] : [part.slice(0, at), part.slice(at + 1)].map(decode);
+  });
+}
+const isSame = (one, other) => one === other || Number(one) === Number(other);
+
+// Keep the address of the explorers in these shadow roots, of which one is seen. `read()` gives
+// what they show, [[key, text]]; `short(pair)` a pair as it stands in the address, from an address
+// or from `read`; `show(key, text)` works the controls; `replaces(key, other)` says which keys
+// exclude each other.
+export function keepAddress({ roots, read, show, short = (pair) => pair,
+  replaces = (key, other) => key === other }) {
+  const told = document.querySelector(".told");
+  const now = () => new Map(read().map(short));
+  const first = now();
+  let timer = 0;
+  let isNew = true; // what a reader does now has no entry in the history yet
+  let isReading = false;
+  let kept = ""; // the end of the address, of what is shown
+
+  const end = () => spell([...now()].filter(([key, text]) => first.get(key) !== text));
+  const addressOf = (text) => location.href.split("#")[0] + (text && `#${text}`);
+  const isWrong = () => roots.some((root) => root.querySelector("[aria-invalid=true]"));
+
+  // Show these pairs, and the first state's where there are none. → the pair that could not be.
+  function showAll(given) {
+    const rest = [...first].filter(([key]) => !given.some(([other]) => replaces(key, other)));
+    const order = [...first.keys()];
+    const rankOf = ([key]) => (order.includes(key) ? order.indexOf(key) : order.length);
+    const whole = [...rest, ...given].sort((one, other) => rankOf(one) - rankOf(other));
+    for (const [key, text] of whole) if (now().get(key) !== text) show(key, text);
+    const shown = now();
+    return given.find(([key, text], index) => !text || !shown.has(key)
+      || !isSame(shown.get(key), text) || given.findIndex(([other]) => other === key) < index)
+      ?? (isWrong() ? given[0] : undefined);
+  }
+  function open() {
+    const text = location.hash.slice(1);
+    let wrong;
+    isReading = true;
+    try {
+      if (text.length > LONGEST) throw new RangeError("too long");
+      const pair = text ? showAll(parse(text).map(short)) : void showAll([]);
+      if (pair) wrong = pair.filter(Boolean).join("=");
+    } catch {
+      wrong = text;
+    }
+    if (wrong !== undefined) showAll([]);
+    isReading = false;
+    const letters = [...wrong ?? ""];
+    const quoted = letters.length > QUOTED ? `${letters.slice(0, QUOTED).join("")}…` : wrong;
+    told.textContent = wrong === undefined ? ""
+      : `The address asks for “${quoted}”, which this page cannot show, so here is its first state.`;
+    kept = end();
+    isNew = true;
+  }
+
+  // A change gets an entry in the history; what goes on while one holds the mouse is written over.
+  function settle() {
+    clearTimeout(timer);
+    timer = 0;
+    const text = end();
+    if (isWrong() || text === kept) return;
+    history[isNew ? "pushState" : "replaceState"](null, "", addressOf(text));
+    isNew = false;
+    kept = text;
+    told.textContent = "";
+  }
+  function wait() {
+    if (isReading) return;
+    clearTimeout(timer);
+    timer = setTimeout(settle, SETTLED_MS);
+  }
+  function begin(event) {
+    const [target] = event.composedPath();
+    if (event.repeat || (event.type === "keydown" && target.matches?.("[type=text]"))) return;
+    if (timer && event.type === "pointerdown") settle(); // several keys are one change
+    isNew = true;
+  }
+  for (const root of roots) {
+    for (const type of ["input", "change", "click", "keyup", "pointerup"]) {
+      root.addEventListener(type, wait, true);
+    }
+    root.addEventListener("pointermove", ({ buttons }) => { if (buttons) wait(); }, true);
+    linkIn(root).address = () => addressOf(end());
+  }
+  for (const type of ["pointerdown", "keydown"]) addEventListener(type, begin, true);
+  addEventListener("hashchange", () => {
+    clearTimeout(timer);
+    timer = 0;
+    open();
+  });
+  // A link to a state of this page stands below the picture.
+  addEventListener("click", ({ target }) => {
+    if (target.matches("a[href^='#']")) scrollTo(0, 0);
+  });
+  if (location.hash) open();
+  return wait;
+}
