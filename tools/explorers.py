@@ -85,7 +85,8 @@ def main():
         path = PAGES / "built" / f"{name}.js"
         path.parent.mkdir(exist_ok=True)
         path.write_text(
-            esbuild(PAGES / f"{name}.mjs", "--bundle", "--format=iife"), encoding="utf-8"
+            esbuild(PAGES / f"{name}.mjs", "--bundle", "--format=iife"),
+            encoding="utf-8",
         )
         print(f"{path.name} {path.stat().st_size:,} bytes")
     DIGEST.write_text(digest() + "\n", encoding="utf-8")

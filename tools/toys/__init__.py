@@ -88,7 +88,9 @@ def _cliff():
     hosts, explorer = _split("softmaxcliff", pictures.undrawn(text))
     formats = [parameters(name) for name in ("bfloat16", "float16")]
     for output in SIGMOIDS:
-        known = json.dumps({"output": output, "formats": formats}, separators=(",", ":"))
+        known = json.dumps(
+            {"output": output, "formats": formats}, separators=(",", ":")
+        )
         script = f'<script type="application/json">{known}</script>'
         hosts.append(f'<div class="away" data-softmaxcliff>{script}</div>')
     return hosts, explorer

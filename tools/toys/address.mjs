@@ -2,7 +2,7 @@
 // page's first state. It works the explorer's controls, as a reader would, so that what they
 // cannot show is no state.
 
-const SETTLED_MS = 400; // without a change
+const SETTLED_MS = 700; // without a change: by then an explorer has marked a wrong entry
 const LONGEST = 4000; // letters of an address
 const QUOTED = 40; // letters of what could not be read
 
@@ -19,15 +19,17 @@ export function write(field, text) {
   field.dispatchEvent(new Event("blur")); // a complaint comes at once
 }
 
-// The link's place in each of these shadow roots.
-const linkIn = (root) => root.querySelector(".link");
-export const ownPairs = (root) => {
-  const link = linkIn(root);
-  link.own ??= link.address;
-  return [...new URLSearchParams(link.own().split("#")[1])];
-};
+// What the explorer in a shadow root shows, [[key, text]]. Its button copies the page's address
+// later on, so its own way is kept.
+const ways = new Map();
+function wayIn(root) {
+  if (!ways.has(root)) ways.set(root, root.querySelector(".link").address);
+  return ways.get(root);
+}
+export const ownPairs = (root) => [...new URLSearchParams(wayIn(root)().split("#")[1])];
 
-const spell = (pairs) => pairs.map((pair) => pair.map(encodeURIComponent).join("=")).join("&");
+const encode = (text) => encodeURIComponent(text).replaceAll("%2F", "/");
+const spell = (pairs) => pairs.map((pair) => pair.map(encode).join("=")).join("&");
 function parse(end) {
   const decode = (text) => decodeURIComponent(text.replaceAll("+", " "));
   return end.split("&").map((part) => {
@@ -39,11 +41,11 @@ const isSame = (one, other) => one === other || Number(one) === Number(other);
 
 // Keep the address of the explorers in these shadow roots, of which one is seen. `read()` gives
 // what they show, [[key, text]]; `short(pair)` a pair as it stands in the address, from an address
-// or from `read`; `show(key, text)` works the controls; `replaces(key, other)` says which keys
+// or from `read`; `show(key, text)` works the controls, for the last key first; `replaces(key, other)` says which keys
 // exclude each other.
 export function keepAddress({ roots, read, show, short = (pair) => pair,
   replaces = (key, other) => key === other }) {
-  const told = document.querySelector(".told");
+  const told = document.querySelector("main > .told");
   const now = () => new Map(read().map(short));
   const first = now();
   let timer = 0;
@@ -55,17 +57,17 @@ export function keepAddress({ roots, read, show, short = (pair) => pair,
   const addressOf = (text) => location.href.split("#")[0] + (text && `#${text}`);
   const isWrong = () => roots.some((root) => root.querySelector("[aria-invalid=true]"));
 
-  // Show these pairs, and the first state's where there are none. → the pair that could not be.
+  // Show these pairs, and the first state's where there are none. → which of them could not be.
   function showAll(given) {
     const rest = [...first].filter(([key]) => !given.some(([other]) => replaces(key, other)));
     const order = [...first.keys()];
-    const rankOf = ([key]) => (order.includes(key) ? order.indexOf(key) : order.length);
-    const whole = [...rest, ...given].sort((one, other) => rankOf(one) - rankOf(other));
-    for (const [key, text] of whole) if (now().get(key) !== text) show(key, text);
+    const whole = [...rest, ...given]
+      .sort(([one], [other]) => order.indexOf(other) - order.indexOf(one));
+    for (const [key, text] of whole) if (isWrong() || now().get(key) !== text) show(key, text);
     const shown = now();
-    return given.find(([key, text], index) => !text || !shown.has(key)
-      || !isSame(shown.get(key), text) || given.findIndex(([other]) => other === key) < index)
-      ?? (isWrong() ? given[0] : undefined);
+    const bad = given.findIndex(([key, text], index) => !text || !shown.has(key)
+      || !isSame(shown.get(key), text) || given.findIndex(([other]) => other === key) < index);
+    return bad < 0 && isWrong() ? 0 : bad;
   }
   function open() {
     const text = location.hash.slice(1);
@@ -73,8 +75,9 @@ export function keepAddress({ roots, read, show, short = (pair) => pair,
     isReading = true;
     try {
       if (text.length > LONGEST) throw new RangeError("too long");
-      const pair = text ? showAll(parse(text).map(short)) : void showAll([]);
-      if (pair) wrong = pair.filter(Boolean).join("=");
+      const given = text ? parse(text) : [];
+      const bad = showAll(given.map(short));
+      if (bad >= 0) wrong = given[bad].join("=");
     } catch {
       wrong = text;
     }
@@ -107,7 +110,14 @@ export function keepAddress({ roots, read, show, short = (pair) => pair,
   function begin(event) {
     const [target] = event.composedPath();
     if (event.repeat || (event.type === "keydown" && target.matches?.("[type=text]"))) return;
-    if (timer && event.type === "pointerdown") settle(); // several keys are one change
+    if (timer && event.type === "pointerdown") { // several keys are one change
+      for (const root of roots) {
+        if (root.activeElement?.matches("[type=text]")) {
+          root.activeElement.dispatchEvent(new Event("blur")); // its complaint comes at once
+        }
+      }
+      settle();
+    }
     isNew = true;
   }
   for (const root of roots) {
@@ -115,7 +125,8 @@ export function keepAddress({ roots, read, show, short = (pair) => pair,
       root.addEventListener(type, wait, true);
     }
     root.addEventListener("pointermove", ({ buttons }) => { if (buttons) wait(); }, true);
-    linkIn(root).address = () => addressOf(end());
+    wayIn(root);
+    root.querySelector(".link").address = () => addressOf(end());
   }
   for (const type of ["pointerdown", "keydown"]) addEventListener(type, begin, true);
   addEventListener("hashchange", () => {

@@ -1,4 +1,4 @@
-// SoftmaxCliff's page: "#output=false-alarm&scale=15&batch=32". The page has the explorer three
+// SoftmaxCliff's page: "#scale=15&batch=32&output=false-alarm". The page has the explorer three
 // times, of which one is seen: the softmax, as measured, and a sigmoid's two mistakes.
 
 import { act, choose, keepAddress, ownPairs } from "./address.mjs";
@@ -24,5 +24,5 @@ menu.addEventListener("change", () => {
   hosts.forEach((host, index) => host.classList.toggle("away", index !== seen));
   for (const [key, text] of before) show(key, text);
 });
-const read = () => [["output", menu.value], ...ownPairs(roots[seen])];
+const read = () => [...ownPairs(roots[seen]), ["output", menu.value]];
 menu.addEventListener("change", keepAddress({ roots, read, show }));

@@ -11,13 +11,16 @@ const rounding = find(".options select");
 const saturate = find(".check input");
 
 const brief = (name) => name.replace("float", "f").replace(/^(nearest|toward)_/, "");
-const formats = boxes.map(({ value }) => value);
-const isFormat = (key) => formats.some((name) => brief(name) === key);
+const shortNames = boxes.map(({ value }) => brief(value));
+const isFormat = (key) => shortNames.includes(key);
 
 // Names of Python's, or short ones, as short ones.
 function short([key, text]) {
   if (key === "rounding" || key === "round") return ["round", brief(text)];
-  if (key === "rows") return [key, text.split(/[,.]/).map(brief).join(".")];
+  if (key === "rows") {
+    const places = text.split(/[,.]/).map((name) => shortNames.indexOf(brief(name)));
+    return [key, places.sort((one, other) => one - other).map((at) => shortNames[at]).join(".")];
+  }
   if (key === "saturate") return [key, text];
   return [brief(key), text.trim().replaceAll(" ", "+")]; // a plus sign is a space to some
 }
@@ -38,7 +41,6 @@ function show(key, text) {
   }
 }
 
-// Rows come first: a number is that of a row.
-const read = () => ownPairs(root).reverse();
-keepAddress({ roots: [root], read, show, short,
+// A number is that of a row that is shown: rows are the last key.
+keepAddress({ roots: [root], read: () => ownPairs(root), show, short,
   replaces: (key, other) => key === other || (isFormat(key) && isFormat(other)) });
