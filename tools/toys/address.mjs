@@ -102,8 +102,11 @@ export function keepAddress({ roots, read, show, short = (pair) => pair,
     kept = text;
     told.textContent = "";
   }
-  function wait() {
+  function wait({ target, type }) {
     if (isReading) return;
+    // Some tools press and choose without a mouse or keys; sliders and fields go on.
+    const isChoice = type === "click" || !target.matches("[type=range], [type=text]");
+    if (!timer && isChoice && !type.startsWith("pointer")) isNew = true;
     clearTimeout(timer);
     timer = setTimeout(settle, SETTLED_MS);
   }
@@ -124,7 +127,7 @@ export function keepAddress({ roots, read, show, short = (pair) => pair,
     for (const type of ["input", "change", "click", "keyup", "pointerup"]) {
       root.addEventListener(type, wait, true);
     }
-    root.addEventListener("pointermove", ({ buttons }) => { if (buttons) wait(); }, true);
+    root.addEventListener("pointermove", (event) => { if (event.buttons) wait(event); }, true);
     wayIn(root);
     root.querySelector(".link").address = () => addressOf(end());
   }
