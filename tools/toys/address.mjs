@@ -41,8 +41,8 @@ const isSame = (one, other) => one === other || Number(one) === Number(other);
 
 // Keep the address of the explorers in these shadow roots, of which one is seen. `read()` gives
 // what they show, [[key, text]]; `short(pair)` a pair as it stands in the address, from an address
-// or from `read`; `show(key, text)` works the controls, for the last key first; `replaces(key, other)` says which keys
-// exclude each other.
+// or from `read`; `show(key, text)` works the controls, for the last key first; `replaces(key,
+// other)` says which keys exclude each other.
 export function keepAddress({ roots, read, show, short = (pair) => pair,
   replaces = (key, other) => key === other }) {
   const told = document.querySelector("main > .told");
@@ -129,7 +129,7 @@ export function keepAddress({ roots, read, show, short = (pair) => pair,
     }
     root.addEventListener("pointermove", (event) => { if (event.buttons) wait(event); }, true);
     wayIn(root);
-    root.querySelector(".link").address = () => addressOf(end());
+    root.querySelector(".link").address = () => addressOf(isWrong() ? kept : end());
   }
   for (const type of ["pointerdown", "keydown"]) addEventListener(type, begin, true);
   addEventListener("hashchange", () => {
