@@ -60,7 +60,7 @@ BROKEN = {
     "bathtub": [
         "scale=49", "scale=-1", "scale=1.5", "scale=NaN", "scale=1e99", "scale=15x", "scale=",
         "format=float12", "of=nobody", "follow=0", "follow=inf", "follow=<b>1</b>", "follow=1e-999",
-        "scale=3&scale=4", "of=__proto__",
+        "scale=3&scale=4", "scale=3&scale=3", "of=__proto__",
     ],
     "cliff": [
         "scale=25", "batch=33", "batch=0", "output=relu", "output=", "scale=3&output=tanh",
