@@ -72,6 +72,13 @@ def test_every_page_is_there_and_every_link_leads_somewhere(site):
     assert sum(path.stat().st_size for path in site.rglob("*") if path.is_file()) < 15e6
 
 
+def copied(explorer):
+    """The link that an explorer says it copied, or shows."""
+    told = explorer.locator(".link [role=status]")
+    expect(told).to_contain_text("#")  # copying takes a moment
+    return told.inner_text().split()[-1]
+
+
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [400, 1400])
 def test_it_is_alive_in_a_browser_and_asks_nobody(chromium, site, width):
@@ -103,7 +110,7 @@ def test_it_is_alive_in_a_browser_and_asks_nobody(chromium, site, width):
         explorer.get_by_role("button", name="65504").click()
         expect(explorer.get_by_label("Number or code")).to_have_value("65504")
         explorer.get_by_role("button", name="Copy link: float.html#…").click()
-        link = explorer.locator(".link [role=status]").inner_text().split()[-1]
+        link = copied(explorer)
         assert link.startswith(f"{(site / 'float.html').as_uri()}#float16=65504&")
         page.goto(link)
         expect(page.locator("main > .told")).to_be_empty()
@@ -112,7 +119,7 @@ def test_it_is_alive_in_a_browser_and_asks_nobody(chromium, site, width):
         page.goto((site / "notebooks/03_policy.html").as_uri())
         cliff = page.locator("[data-softmaxcliff]")
         cliff.get_by_role("button", name="Copy link: cliff.html#…").click()
-        link = cliff.locator(".link [role=status]").inner_text().split()[-1]
+        link = copied(cliff)
         assert link == f"{(site / 'cliff.html').as_uri()}#scale=0&batch=32"
         page.goto((site / "ask.html").as_uri())
         page.locator("a[href^='float.html#']").first.click()
