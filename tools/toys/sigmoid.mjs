@@ -6,14 +6,14 @@ import { NEAREST, makeFormat } from "../../course_utils/explorers/codec.mjs";
 const [LEAST, MOST] = [Math.fround(1e-7), Math.fround(1 - Math.fround(1e-7))]; // Keras's
 export const LABELS = { "false-alarm": 0, miss: 1 };
 
-// The gradient for one gap, a label and a scale over the batch.
-function gradient(gap, label, share, round) {
+// A function of a scale over the batch: the gradient for one gap and a label.
+function gradientOf(gap, label, round) {
   const logit = round(label ? -gap : gap);
   const p = round(1 / round(1 + round(Math.exp(-logit))));
-  if (p < LEAST || p > MOST) return 0; // it became a constant
+  if (p < LEAST || p > MOST) return () => 0; // it became a constant
   const ofLoss = label ? Math.fround(1 / p) : Math.fround(1 / Math.fround(1 - p)); // its size
-  const scaled = round(Math.fround(share * ofLoss));
-  return round(round(scaled * p) * round(1 - p)) / share;
+  const rest = round(1 - p);
+  return (share) => round(round(round(Math.fround(share * ofLoss)) * p) * rest) / share;
 }
 
 // The curves of a label in the form of SoftmaxCliff's data, from that of its softmax and from what
@@ -25,8 +25,13 @@ export function sigmoidCurves({ step, first, curves: { float32 } }, formats, lab
     values: gaps.map((gap) => thousandths(1 / (1 + Math.exp(-gap)))) } };
   for (const facts of formats) {
     const format = makeFormat(facts);
-    const round = (value) => format.round(value, NEAREST).value;
-    const at = (share) => gaps.map((gap) => gradient(gap, label, share, round));
+    // Without a format's strings of bits; what is too large is infinite, and so is NaN.
+    function round(value) {
+      const order = format.orderOf(format.encode(value, NEAREST));
+      return Math.abs(order) > format.largest ? Infinity : format.valueAt(order);
+    }
+    const gradients = gaps.map((gap) => gradientOf(gap, label, round));
+    const at = (share) => gradients.map((gradient) => gradient(share));
     const broken = float32.broken.map((_, index) => {
       const bad = at(2 ** (first + index)).map((value) => !Number.isFinite(value));
       return bad.includes(true) ? [bad.indexOf(true), bad.lastIndexOf(true) + 1] : null;
