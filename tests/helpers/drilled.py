@@ -48,7 +48,8 @@ class Late(Safe):
     def check_finite(self, gradients):
         finite = KerasOwn.check_finite(self, gradients)
         wait = tf.where(finite, 0.0, 300.0)
-        with tf.control_dependencies([tf.py_function(time.sleep, [wait], [])]):
+        sleep = tf.py_function(lambda wait: time.sleep(float(wait)), [wait], [])
+        with tf.control_dependencies([sleep]):
             return super().check_finite([tf.identity(g) for g in gradients])
 
 
