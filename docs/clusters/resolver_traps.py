@@ -1,13 +1,17 @@
 """What TensorFlow's own resolver for Slurm does without a Slurm, on made-up jobs.
 
-    python resolver_traps.py
+python resolver_traps.py
 """
 
 import os
 
 import tensorflow as tf
 
-JOB = {"SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "2", "SLURM_STEP_TASKS_PER_NODE": "2"}
+JOB = {
+    "SLURM_PROCID": "0",
+    "SLURM_STEP_NUM_TASKS": "2",
+    "SLURM_STEP_TASKS_PER_NODE": "2",
+}
 
 
 def said(nodes, tasks, count, gpus=None, **options):

@@ -20,7 +20,9 @@ def tf_config():
     show = ["scontrol", "show", "hostnames", os.environ["SLURM_STEP_NODELIST"]]
     hosts = subprocess.run(show, capture_output=True, text=True, check=True).stdout
     # "2(x3),1": three hosts with two tasks each, and one with one
-    counts = re.findall(r"(\d+)(?:\(x(\d+)\))?", os.environ["SLURM_STEP_TASKS_PER_NODE"])
+    counts = re.findall(
+        r"(\d+)(?:\(x(\d+)\))?", os.environ["SLURM_STEP_TASKS_PER_NODE"]
+    )
     tasks = [int(n) for n, times in counts for _ in range(int(times or 1))]
     first = 20000 + (64 * job + 16 * step) % 10000  # another one for each attempt
     workers = [
