@@ -84,12 +84,12 @@ def main(arguments: list[str] | None = None) -> int:
         "--seconds", type=seconds, default=10, help="that nobody may wait longer (10)"
     )
     own = "a new one in data/measurements/own"
-    for command, default in ((bench, own), (sums, "none"), (drill, "no picture")):
-        command.add_argument(
+    for each, default in ((bench, own), (sums, "none"), (drill, "no picture")):
+        each.add_argument(
             "--output", type=_file, help=f"the file to write (default: {default})"
         )
-    for command in (bench, sums):
-        command.add_argument(
+    for each in (bench, sums):
+        each.add_argument(
             "--name", help="what to call this device (default: its own name)"
         )
     commands.add_parser(

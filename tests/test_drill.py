@@ -171,7 +171,7 @@ def test_a_file_that_is_not_there_is_named(capsys):
 
 
 NO_DRILL = "module 'train' has no attribute 'drill'"
-NO_MODEL = "object has no attribute 'trainable_variables'"
+NO_MODEL = "not enough values to unpack (expected 5, got 2)"
 
 
 @pytest.mark.parametrize(

@@ -200,8 +200,9 @@ def _work(script, culprit, processes, seconds):
     sys.path[0] = os.path.dirname(script)
     split_cpu(2 // int(processes))
     drill = pkgutil.resolve_name(f"{Path(script).stem}:drill")
-    strategy, model, *rest = drill()
-    notes = steps(strategy, model.trainable_variables, *rest, int(culprit))
+    strategy, model, optimizer, step, batch = drill()
+    weights = model.trainable_variables
+    notes = steps(strategy, weights, optimizer, step, batch, int(culprit))
     print_as_they_come(notes, float(seconds))
 
 
