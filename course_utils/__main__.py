@@ -130,8 +130,8 @@ def _run(options):
     if options.command == "drill":
         from course_utils.distributed import drill
 
-        script = Path(options.script.name)
         processes = 1 if options.devices else 2
+        script = Path(options.script.name)
         return drill.run(script, processes, options.seconds, options.output)
     return _sums(options) if options.command == "sums" else _bench(options)
 

@@ -167,7 +167,6 @@ def _summary(table, ends, last, who):
     broken = sorted(final["replica"][~final["finite"]])
     end = "in the end the weights are finite"
     if broken:
-        several = who if len(broken) == 1 else f"{who}s"
-        whose = f"{several} {listed(list(map(str, broken)))}"
+        whose = listed([f"{who} {lane}" for lane in broken])
         end = f"in the end the weights of {whose} are not finite"
     return "; ".join([sentence or "nothing overflows", *through, *stops, end])
