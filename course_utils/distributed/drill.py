@@ -154,8 +154,8 @@ def run(
     """
     runs = {}
     passed = True
-    for culprit, name in enumerate(("nobody", "replica 0", "replica 1"), -1):
-        print(f"An infinite batch for {name}: two replicas start.", flush=True)
+    for culprit, name in enumerate(("no overflow", "one on 0", "one on 1"), -1):
+        print(f"{name}: two replicas start TensorFlow.", flush=True)
         arguments = script.resolve(), culprit, processes, seconds
         notes, _ = play(__file__, arguments, processes)
         if not notes:
