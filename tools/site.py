@@ -34,7 +34,15 @@ TO_CELL = re.compile(r"\[([^\]]+)\]\((\w+)\.ipynb#cell-id=([\w-]+)\)")
 # the same in a page of docs
 ASKED = re.compile(TO_CELL.pattern.replace(r"\((", r"\(\.\./notebooks/solved/("))
 # and the pages that lead to cells
-LINKING = ("ask.md", "glossary.md", "ledger.md", "loops.md", "rules.md")
+LINKING = (
+    "ask.md",
+    "clusters.md",
+    "glossary.md",
+    "hub.md",
+    "ledger.md",
+    "loops.md",
+    "rules.md",
+)
 # of a table of wrong answers; in a longer one, those told alike share a row
 MOST_ROWS = 29
 # A page of its own, as those of `tools.toys` are: the site's navigation leads to it, and
