@@ -13,7 +13,6 @@ PREDICTION = Prediction(
     parse=within(0, 10_000),
     wanted="a number from 0 to 10,000",
     respond="You expect that the network guesses for {:,.0f} steps.".format,
-    show="{:,.0f}".format,
 )
 
 BLOCK = Fields(
@@ -55,17 +54,13 @@ EXERCISES = [
         solution=judge.SCALE,
         answer=judge.rounding_problem,
         slips=judge.SCALE_SLIPS,
-        wrong=[
-            ({"scale": lambda block: "1", "rounds": "up"}, "return one number"),
-            ({"scale": 0.25, "rounds": "up"}, "give the function"),
-            ({"scale": None, "rounds": "even"}, "choose from down, up"),
-        ],
+        wrong=[({"scale": 0.25, "rounds": "up"}, "give the function")],
         hints=[
             "`np.floor(np.log2(largest, dtype=float))` is the power of two in the largest size.",
             "6, the largest number of MXFP4, lies between 2² and 2³. What stood there for E4M3?",
         ],
         right="Down is the rule of the standard's text, up that of several libraries. Section"
-        " 2 compares them.",
+        " 6 compares them.",
     ),
     Exercise(
         id=3,

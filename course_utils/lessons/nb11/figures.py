@@ -24,7 +24,8 @@ def draw_blind_steps(
     }
     last = max(max(shares) for shares in seen.values())
     for ax in (left, right):
-        lines(ax, series, markersize=5, linewidth=1.4)
+        lines(ax, series)
+        ax.xaxis.set_major_formatter(lambda step, _: f"{step:,.0f}")
         ax.set(xlabel="ordinary steps after it", ylim=(0, 1.05))
     left.set(ylabel="share right", title="One bad batch, and the steps after it")
     right.set(title="The last ten steps", xlim=(last - 10.5, last + 0.5))
