@@ -64,7 +64,7 @@ def test_a_batch_blinds_from_the_factor_on_that_makes_every_pixel_zero(
     assert (white > 0) == sees
 
 
-@pytest.mark.parametrize("length, rate", [(4, 0.0), (8, 0.0), (8, 0.01)])
+@pytest.mark.parametrize("length, rate", [(6, 0.0), (8, 0.0), (8, 0.01)])
 def test_it_is_blind_for_as_long_as_the_history_is(names, length, rate):
     NOTEBOOK.run("window", names=names)
     assert names["blind_steps"](length, rate) == length
