@@ -9,7 +9,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader
 
 from course_utils import paths
-from tools import bias_page, casts_page
+from tools import bias_page, casts_page, scalers_page
 
 TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent),
@@ -46,6 +46,13 @@ def casts() -> str:
     """The same cast in eight libraries, in Markdown."""
     return TEMPLATES.get_template("casts.md").render(
         casts_page.told(_record("casts.json"))
+    )
+
+
+def scalers() -> str:
+    """The same loss scale in eight libraries, in Markdown."""
+    return TEMPLATES.get_template("scalers.md").render(
+        scalers_page.told(_record("scalers.json"))
     )
 
 
@@ -110,4 +117,5 @@ PAGES = {
     "migration.md": other_libraries,
     "sums.md": sums_page,
     "casts.md": casts,
+    "scalers.md": scalers,
 }
