@@ -395,24 +395,29 @@ class MindSpore:
 
     def __init__(self, initial=None, every=None):
         import mindspore
+        import numpy as np
         from mindspore import amp, nn
 
-        mindspore.set_context(device_target="CPU")
+        mindspore.set_device("CPU")
         manager = amp.DynamicLossScaleManager()
         self.every = every or manager.scale_window
-        self.versions = {"mindspore": mindspore.__version__}
-        self.mindspore, self.amp = mindspore, amp
+        self.versions = {"mindspore": mindspore.__version__, "numpy": np.__version__}
+        self.amp = amp
         self.scaler = amp.DynamicLossScaler(
             float(initial or manager.get_loss_scale()), 2, self.every
         )
-        self.weight = mindspore.Parameter([1.0], name="weight")
+        ones = mindspore.Tensor(np.ones(1, np.float32))
+        self.weight = mindspore.Parameter(ones, name="weight")
         self.inner = nn.Momentum([self.weight], RATE, MOMENTUM)
+        self.number = lambda value: mindspore.Tensor(np.float32(value))
 
-    def step(self, gradient):
-        def loss(weight):
+        def loss(weight, gradient):
             return self.scaler.scale((weight * gradient).sum())
 
-        scaled = self.mindspore.grad(loss)(self.weight)
+        self.derivative = mindspore.grad(loss)
+
+    def step(self, gradient):
+        scaled = self.derivative(self.weight, self.number(gradient))
         grads = self.scaler.unscale((scaled,))
         finite = self.amp.all_finite(grads)
         self.scaler.adjust(finite)

@@ -106,8 +106,15 @@ def _move(name, kept):
     else:
         who = "you" if name in YOURS else "the library"
     if nested is None:
-        nested = "–"
-    return ", ".join(moved) or "nothing", who, nested.split(":")[0]
+        wrapped = "–"
+    elif " is " in nested:
+        share = float(nested.split(" is ")[1].split()[0])
+        wrapped = f"accepted; the first step is 1/{1 / share:,.0f} of the right one"
+        if share == 1:
+            wrapped = "accepted; the first step is right"
+    else:
+        wrapped = nested.split(":")[0]
+    return ", ".join(moved) or "nothing", who, wrapped
 
 
 def _broken(_, kept):
