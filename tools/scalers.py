@@ -312,12 +312,8 @@ class DeepSpeed:
         from deepspeed.runtime.fp16 import loss_scaler
         from deepspeed.runtime.precision_config import DeepSpeedFP16Config
 
-        if not torch.distributed.is_initialized():
-            store = f"file://{tempfile.mkdtemp()}/store"
-            torch.distributed.init_process_group(
-                "gloo", init_method=store, rank=0, world_size=1
-            )
-            deepspeed.init_distributed("gloo")
+        # a process group would compile for minutes, to say that one process has rank 0
+        loss_scaler.dist.get_rank = lambda: 0
         values = DeepSpeedFP16Config()
         self.every = every or values.loss_scale_window
         self.scaler = loss_scaler.DynamicLossScaler(
@@ -504,9 +500,7 @@ def report(library):
     make = LIBRARIES[library][0]
     default = make()
     found = {"versions": {**default.versions, "python": platform.python_version()}}
-    found["a bad step"] = {
-        str(bad): changes(make, bad) for bad in (INF, -INF, NAN)
-    }
+    found["a bad step"] = {str(bad): changes(make, bad) for bad in (INF, -INF, NAN)}
     if hasattr(default, "nested"):
         try:
             found["nested"] = default.nested()

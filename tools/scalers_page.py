@@ -89,7 +89,7 @@ def _quarter(_, kept):
     if isinstance(scales, str):
         return ("refused",)
     if float(scales[0][0]) != 0.25:
-        return ("no such start",)
+        return ("cannot start there",)
     return (_number(scales[-1][0]),)
 
 
