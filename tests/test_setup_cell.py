@@ -27,6 +27,7 @@ UNPACKED = {
     "bias_trainings_avx2.json",
     "casts.json",
     "migration.json",
+    "scalers.json",
 }
 SESSION = """\
 import mixed_precision_lint
