@@ -18,5 +18,5 @@ The other modules are their libraries: `canonical_form`, `template` (rules), `or
 (whose it is), `notebook_cells` (one by one) and `workshop` (lessons made of them) of
 notebooks, `publishing` (address, badge and setup cell), `rescue`, `backward_error`,
 `bias_models` and `layer_samples` of records, `decision_card`, `pictures`, `reference`,
-`bias_page` and `casts_page` of the site.
+`bias_page`, `casts_page`, `files_page` and `passages` (what its search reads) of the site.
 """

@@ -9,7 +9,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader
 
 from course_utils import paths
-from tools import bias_page, casts_page
+from tools import bias_page, casts_page, files_page
 
 TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent),
@@ -46,6 +46,13 @@ def casts() -> str:
     """The same cast in eight libraries, in Markdown."""
     return TEMPLATES.get_template("casts.md").render(
         casts_page.told(_record("casts.json"))
+    )
+
+
+def files() -> str:
+    """The same numbers in each kind of file, in Markdown."""
+    return TEMPLATES.get_template("files.md").render(
+        files_page.told(_record("files.json"))
     )
 
 
@@ -110,4 +117,5 @@ PAGES = {
     "migration.md": other_libraries,
     "sums.md": sums_page,
     "casts.md": casts,
+    "files.md": files,
 }
