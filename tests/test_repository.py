@@ -8,10 +8,11 @@ import re
 import subprocess
 from pathlib import Path
 
+import nbformat
 import yaml
 
 import course_utils
-from course_utils import claims, training
+from course_utils import claims, exercises, training
 from tools import clock, pictures, publishing
 
 COURSE = Path(__file__).resolve().parents[1]
@@ -159,3 +160,35 @@ def test_the_plans_of_a_teaching_day_hold_the_notebooks_clocks():
             )
             planned += 1
     assert planned >= 13
+
+
+def test_the_workshop_is_looked_at_before_a_part_ends():
+    """Each minute of the table for late rooms lies in the part that it names, shortly
+    before the end.
+    """
+    teach = (COURSE / "docs/teach.md").read_text(encoding="utf-8")
+    workshop = (COURSE / "notebooks/workshop_90.ipynb").read_text(encoding="utf-8")
+    parts = {
+        part: (int(start), int(end))
+        for start, end, part in re.findall(r"\| (\d+) to (\d+) \| (\d)\. ", workshop)
+    }
+    table = teach.partition("## When the workshop is late")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (\d+) \| [^|]*?part (\d)\b", table, re.M)
+    assert len(rows) == 3
+    for minute, part in rows:
+        start, end = parts[part]
+        assert start < int(minute) < end <= int(minute) + 3, (
+            f"docs/teach.md: at minute {minute} the room is not at the end of part {part}"
+        )
+
+
+def test_a_notebook_has_one_title():
+    """In its first line, in the README, and where exercises, guides and tabs name it."""
+    readme = (COURSE / "README.md").read_text(encoding="utf-8")
+    for path in sorted(COURSE.glob("notebooks/[0-9]*.ipynb")):
+        number = path.name[:2]
+        title = exercises.load(number).title
+        assert f"[{number} · {title}](notebooks/{path.name})" in readme, title
+        for each in (path, path.parent / "solved" / path.name):
+            first = nbformat.read(each, as_version=4).cells[0].source.splitlines()[0]
+            assert first == f"# {title}", each

@@ -11,7 +11,7 @@ from nbformat.v4 import new_markdown_cell
 from course_utils import exercises, hardware
 from course_utils.hardware import Hardware
 from tools import decision_card, site, workshop
-from tools.canonical_form import COURSE, code_cells, read
+from tools.canonical_form import COURSE, code_cells, read, text_of
 from tools.notebook_cells import Cells
 
 PATH = COURSE / "notebooks/workshop_90.ipynb"
@@ -87,3 +87,32 @@ def test_the_card_and_the_answers_say_which_cpus_are_fast_in_bfloat16():
             policy = hardware.recommended_policy(Hardware("x86_64", cpu, 8, (unit,)))
             named = f"CPU with {unit}" in row or f"{cpu}'s with {unit}" in row
             assert named == (policy == "mixed_bfloat16"), (cpu, unit)
+
+
+def test_what_a_lesson_shows_is_of_one_run(tmp_path):
+    """Of its own: nothing comes from a notebook's run, and a cell that changed asks for
+    another one. An explorer is the notebook's.
+    """
+    folder = tmp_path / "notebooks"
+    shutil.copytree(COURSE / "notebooks", folder)
+    for path in (
+        folder / "solved" / "00_start_here.ipynb",
+        folder / "solved" / PATH.name,
+    ):
+        text = path.read_text("utf-8").replace("Guess recorded.", f"Of {path.stem}.")
+        path.write_text(text, "utf-8")
+    shown = {
+        cell.id: str(cell.get("outputs"))
+        for cell in workshop.made(PATH.name, folder)[1].cells
+    }
+    assert "Of workshop_90." in shown["prediction-00"]
+    assert "data-floatlab" in shown["floatlab-01"]
+    source = "guess = 2.0"
+    path = folder / "solved" / "00_start_here.ipynb"
+    text = path.read_text("utf-8")
+    assert source in text
+    path.write_text(text.replace(source, "guess = 2.5"), "utf-8")
+    for lesson, nb in workshop.files(folder):  # as --fix does
+        lesson.write_text(text_of(nb), "utf-8")
+    told = [fault for fault in workshop.faults(folder) if "run --solve" in fault]
+    assert len(told) == 2  # each lesson asks for this guess

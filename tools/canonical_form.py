@@ -43,8 +43,9 @@ cell.
 For anything else run the setup cell, then `from course_utils import check; check.run()` in a new \
 cell: it lists what is missing and what to do. Then restart the kernel and run all cells.
 
-If a notebook is damaged, `!git stash push -- .` in a new cell puts all notebooks back and keeps \
-yours, which `!git stash pop` brings back. Then choose *File, Reload Notebook from Disk*. On \
+If a notebook is damaged, `!git stash push -- .` in a new cell puts all notebooks back and sets \
+yours aside; `!git stash pop`, before one of them is saved again, brings yours back. Then choose \
+*File, Reload Notebook from Disk*. On \
 Colab, and where the course came without Git, open or unpack it again instead. \
 `exercises.reset()` forgets all answers.
 

@@ -3,7 +3,7 @@ copies.
 
     python -m tools.notebooks --check [NAMES]    one line per fault, exit status 1
     python -m tools.notebooks --fix [NAMES]      rewrite what can be, report the rest
-    python -m tools.notebooks --solve [NAMES]    write and run notebooks/solved/
+    python -m tools.notebooks --solve [NAMES]    write and run notebooks/solved/, lessons too
     python -m tools.notebooks --draw [NAMES]     give stored explorers their pictures
 
 A name is the start of a notebook's file name, such as 04. Without names, all notebooks.
@@ -50,12 +50,11 @@ HINT = widgets.NEEDS_THE_KERNEL.data
 OutputWidget.send = lambda self, *args, **kwargs: None
 
 
-def selected(folder, names=()):
+def selected(folder, names=(), pattern="[0-9]*.ipynb"):
     """Return the blank notebooks of a folder whose file names start with one of the
-    names.
+    names. Of the lessons, which `--solve` alone selects, `workshop` takes care.
     """
-    # of the lessons `workshop` takes care
-    found = sorted(folder.glob("[0-9]*.ipynb"))
+    found = sorted(folder.glob(pattern))
     for name in names:
         if not any(path.name.startswith(name) for path in found):
             known = ", ".join(path.stem for path in found) or "it holds none"
@@ -304,7 +303,10 @@ def solve(path):
     copy = solved_copy(path)
     copy.parent.mkdir(exist_ok=True)
     try:
-        nb = solution_form(read(path), path.name)
+        if path.name in workshop.PLANS:
+            _, nb, _ = workshop.made(path.name, path.parent)
+        else:
+            nb = solution_form(read(path), path.name)
     except ValueError as error:
         return f"{path.name}: not solved: {error}"
     if failure := execute(nb, copy.parent, path.stem):
@@ -360,7 +362,8 @@ def main(arguments, folder=COURSE / "notebooks"):
     action, *names = arguments or [""]
     if action not in ("--check", "--fix", "--solve", "--draw"):
         raise SystemExit(__doc__)
-    paths = selected(folder, names)
+    pattern = "*.ipynb" if action == "--solve" else "[0-9]*.ipynb"
+    paths = selected(folder, names, pattern)
     if action == "--solve":
         origin.stop_at(paths, worked_in, cure(folder))
         found = list(filter(None, map(solve, paths)))

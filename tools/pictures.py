@@ -31,13 +31,17 @@ WIDTH = 800  # pixels
 MOST = 33_000  # bytes of a picture in an output
 
 
+def explorers_of(cell):
+    """Return the data of each output of a cell that is an explorer."""
+    every = [output.get("data", {}) for output in cell.get("outputs", ())]
+    return [data for data in every if HOST.match(data.get("text/html", ""))]
+
+
 def explorers(nb):
-    """Yield the data of each output of a notebook that is an explorer."""
+    """Yield each explorer's cell and data, of a notebook."""
     for cell in nb.cells:
-        for output in cell.get("outputs", ()):
-            data = output.get("data", {})
-            if HOST.match(data.get("text/html", "")):
-                yield cell, data
+        for data in explorers_of(cell):
+            yield cell, data
 
 
 def undrawn(text):

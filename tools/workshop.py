@@ -2,9 +2,9 @@
 
 `tools.notebooks --fix` writes them, and `--check` names them once a cell they take has
 changed. What a notebook calls `q`, they call `q00`, `q01`, ...: its exercises are
-checked, and remembered, as in their own notebooks, whichever part ran last. Nothing
-runs here but exercises: what a solved cell shows, and how long it took, is stored with
-the same cell of `notebooks/solved`.
+checked, and remembered, as in their own notebooks, whichever part ran last. What a
+solved cell shows, and how long it took, is of one run of the lesson, by `tools.notebooks
+--solve`: times of several runs do not agree. Explorers alone are those of the notebooks.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ import yaml
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 
 from course_utils import exercises
-from tools import canonical_form, clock, template
+from tools import canonical_form, clock, origin, pictures, template
 from tools.canonical_form import (
     COURSE,
     EXERCISE_TAG,
@@ -73,6 +73,8 @@ def made(name, folder=COURSE / "notebooks"):
             text = given[notebook][id].source
             for old in re.findall(r"^## (\d+)\. ", text, re.M):
                 sections.setdefault((notebook, old), number)
+    copied = folder / "solved" / name
+    ran_here = cells_of(copied) if copied.exists() else {}
     cells, ran = [], {}
     for number, part in enumerate(parts):
         notebook, heading = part["notebook"], f"## {part['heading']}"
@@ -88,7 +90,7 @@ def made(name, folder=COURSE / "notebooks"):
             shown = copy.deepcopy(stored[notebook].get(id, cell))
             shown.source = moved(shown, notebook, sections, heading)
             cells.append(cell)
-            ran[cell.id] = shown
+            ran[cell.id] = of_one_run(shown, ran_here.get(cell.id))
     asked = [
         f"q{cell.id[-2:]}[{tag.removeprefix('exercise-')}]"
         for cell in cells
@@ -126,6 +128,19 @@ def made(name, folder=COURSE / "notebooks"):
     return blank, solved(blank, ran, name), account
 
 
+def of_one_run(cell, own):
+    """Return a notebook's solved cell with what it showed in the lesson's `own` run, or
+    with nothing if another one ran there.
+    """
+    if cell.cell_type != "code" or pictures.explorers_of(cell):
+        return cell
+    cell.outputs, cell.execution_count = [], None
+    if own and own.source == cell.source:
+        cell.outputs, cell.execution_count = own.outputs, own.execution_count
+        cell.metadata["seconds"] = own.metadata.get("seconds", 0)
+    return cell
+
+
 def entries(part):
     """Yield the id of each cell of a part, and the text of the lesson's own or None."""
     for entry in part["cells"]:
@@ -147,6 +162,8 @@ def solved(blank, ran, name):
                 cell.metadata["stub"] = cell.source
             cell.source = ran[cell.id].source
             cell.outputs = ran[cell.id].outputs
+            if not ran[cell.id].execution_count:
+                cell.execution_count = None
             cell.metadata["seconds"] = ran[cell.id].metadata.get("seconds")
         for output in cell.outputs:
             if "execution_count" in output:
@@ -243,6 +260,8 @@ def faults(folder):
             )
             continue
         own = template.cell_faults(new) + template.links(new, path.parent)
+        if path.parent.name == "solved" and not origin.ran_once(new):
+            own.append("a cell changed since it ran, run --solve.")
         found += [f"{canonical_form.named(path)}: {fault}" for fault in own]
     return found
 

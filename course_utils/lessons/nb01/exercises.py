@@ -4,7 +4,7 @@ from course_utils.exercises.engine import Exercise, Prediction, within
 from course_utils.exercises.functions import parts
 from course_utils.lessons.nb01 import judge
 
-TITLE = "Floats, bit by bit"
+TITLE = "Floats: why ten thousand ones are not 10,000"
 
 
 PREDICTION = Prediction(

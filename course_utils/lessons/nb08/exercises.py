@@ -6,7 +6,7 @@ from course_utils.exercises.engine import Exercise, Prediction, several
 from course_utils.exercises.functions import Function
 from course_utils.lessons.nb08 import judge
 
-TITLE = "Smaller still"
+TITLE = "Make a network smaller still"
 
 MEASURES = {
     "file": "the file as it is",

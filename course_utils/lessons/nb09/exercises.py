@@ -14,7 +14,7 @@ from course_utils.exercises.engine import Exercise, Prediction, within
 from course_utils.exercises.functions import parts
 from course_utils.exercises.judges import Choice, Fields
 
-TITLE = "The debugging clinic"
+TITLE = "Find the fault: a debugging clinic"
 
 try:
     RECORD = records.clinic()

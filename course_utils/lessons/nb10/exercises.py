@@ -3,7 +3,7 @@
 from course_utils.exercises.engine import Exercise, Prediction, several
 from course_utils.lessons.nb10 import judge
 
-TITLE = "The capstone"
+TITLE = "Capstone: fine-tune a Transformer in mixed precision"
 
 SUMMARY = "{speedup:g} times as fast, {memory:g} times the memory, {accuracy:g} % right"
 
