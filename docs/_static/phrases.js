@@ -59,7 +59,9 @@ const find = (text) => {
     return { passage, run: longest(passage.words, places), shared, sum };
   });
   const said = all.filter(({ run }) => run.length >= LONG_ENOUGH && run.weight >= HEAVY_ENOUGH);
-  said.sort((a, b) => b.run.weight - a.run.weight || b.sum - a.sum);
+  // What a heading quotes is answered below it.
+  const worth = ({ passage, run }) => run.weight * (passage.words[run.last].to <= passage.head ? 1.25 : 1);
+  said.sort((a, b) => worth(b) - worth(a) || b.sum - a.sum);
   const near = said.filter(({ run }) => run.weight >= said[0].run.weight / 2);
   if (near.length) return { phrase: true, found: near.slice(0, SHOWN) };
   const alike = all.filter(({ shared }) => shared.filter((word) => weight(word) > 1).length > 1);
