@@ -19,6 +19,6 @@ The other modules are their libraries: `canonical_form`, `template` (rules), `or
 (whose it is), `notebook_cells` (one by one) and `workshop` (lessons made of them) of
 notebooks, `publishing` (address, badge and setup cell), `rescue`, `backward_error`,
 `bias_models`, `layer_samples` and `migration_steps` of records, `decision_card`,
-`pictures`, `reference`, `bias_page`, `casts_page`, `migration_page` and `scalers_page` of
-the site.
+`pictures`, `reference`, `bias_page`, `casts_page`, `files_page`, `migration_page`,
+`scalers_page` and `passages` (what its search reads) of the site.
 """

@@ -9,7 +9,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader
 
 from course_utils import paths
-from tools import bias_page, casts_page, migration_page, scalers_page
+from tools import bias_page, casts_page, files_page, migration_page, scalers_page
 
 TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent),
@@ -52,6 +52,13 @@ def scalers() -> str:
     """The same loss scale in eight libraries, in Markdown."""
     return TEMPLATES.get_template("scalers.md").render(
         scalers_page.told(_record("scalers.json"))
+    )
+
+
+def files() -> str:
+    """The same numbers in each kind of file, in Markdown."""
+    return TEMPLATES.get_template("files.md").render(
+        files_page.told(_record("files.json"))
     )
 
 
@@ -117,4 +124,5 @@ PAGES = {
     "sums.md": sums_page,
     "casts.md": casts,
     "scalers.md": scalers,
+    "files.md": files,
 }
