@@ -212,15 +212,20 @@ soak: $(VENV)/test.stamp
 	if [ "$$failed" ]; then echo "make soak: failed in run$$failed"; false; else echo "make soak: all $(N) runs passed"; fi
 
 # From a class to the next one on a room's machine. Nothing is erased before it was listed. What was staged is unstaged
-# first, and the stash, where a damaged notebook went, is cleared. Where our files are not in Git's index (the course
-# came as a ZIP) all of them would count as made by the class.
+# first, and the stash, where a damaged notebook went, is cleared. Where nbgitpuller has committed a learner's changes,
+# the branch goes back to the course's, and what else was committed stays as a change. Where our files are not in Git's
+# index (the course came as a ZIP) all of them would count as made by the class.
 MADE = .course_progress.json* notebooks data/measurements/own .ipynb_checkpoints class.csv class_board.html \
     ':(glob)*.ipynb' ':(glob)lab_report*.html' ':(glob)hand-in*.json'
+PULLED = git --no-pager log --format='%h %s' --grep='^Automatic commit by nbgitpuller' origin/HEAD..HEAD 2>/dev/null
 
 handover:
 	@git ls-files --error-unmatch Makefile >/dev/null 2>&1 || \
 	    { echo "make handover needs Git and a clone of the course: delete this folder and unpack the ZIP again."; exit 1; }
 	@git --no-pager diff --name-only HEAD -- $(MADE); git ls-files --others -- $(MADE); git --no-pager stash list
+	@$(PULLED) || true
+	@if [ "$(ERASE)" ] && [ "$$($(PULLED))" ]; then git reset -q --soft origin/HEAD && \
+	    git reflog expire --expire=now --all && git gc -q --prune=now; fi
 	@if [ "$(ERASE)" ]; then git reset -q -- $(MADE) && git restore -- notebooks && git clean -ffdxq -- $(MADE) && \
 	    git stash clear && echo "All of it is erased."; \
 	else echo "make handover ERASE=1 erases these for good: notebooks as they came, no answers, no reports, no stash."; fi

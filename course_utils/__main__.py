@@ -42,22 +42,12 @@ def main(arguments: list[str] | None = None) -> int:
     bench.add_argument(
         "--no-xla", action="store_true", help="even where Keras would choose XLA"
     )
-    bench.add_argument(
-        "--name", help="what to call this device (default: its own name)"
-    )
-    bench.add_argument(
-        "--output",
-        type=_file,
-        help="the file to write (default: a new one in data/measurements/own)",
-    )
     sums = commands.add_parser(
         "sums", help="say in which dtype each operation adds up on this device"
     )
     sums.add_argument(
         "--all", action="store_true", help="in graphs and under XLA too (two minutes)"
     )
-    sums.add_argument("--name", help="what to call this device (default: its own name)")
-    sums.add_argument("--output", type=_file, help="the file to write (default: none)")
     # the linter reads what follows it
     commands.add_parser(
         "examine", help="look for mixed-precision mistakes in a saved model or a script"
@@ -77,6 +67,31 @@ def main(arguments: list[str] | None = None) -> int:
         default=Path("class_board.html"),
         help="the page to write (class_board.html)",
     )
+    drill = commands.add_parser(
+        "drill", help="give each of two replicas an overflow, and judge the training"
+    )
+    drill.add_argument(
+        "script",
+        type=argparse.FileType(encoding="utf-8"),
+        help="its function `drill` returns strategy, model, optimizer, step and batch",
+    )
+    drill.add_argument(
+        "--devices",
+        action="store_true",
+        help="in one process with two devices, as for MirroredStrategy (two processes)",
+    )
+    drill.add_argument(
+        "--seconds", type=seconds, default=10, help="that nobody may wait longer (10)"
+    )
+    own = "a new one in data/measurements/own"
+    for each, default in ((bench, own), (sums, "none"), (drill, "no picture")):
+        each.add_argument(
+            "--output", type=_file, help=f"the file to write (default: {default})"
+        )
+    for each in (bench, sums):
+        each.add_argument(
+            "--name", help="what to call this device (default: its own name)"
+        )
     commands.add_parser(
         "check", help="say whether this machine has what the course needs"
     )
@@ -112,6 +127,12 @@ def _run(options):
 
         return collection.run(options.reports, options.out, options.csv)
     session.setup()
+    if options.command == "drill":
+        from course_utils.distributed import drill
+
+        processes = 1 if options.devices else 2
+        script = Path(options.script.name)
+        return drill.run(script, processes, options.seconds, options.output)
     return _sums(options) if options.command == "sums" else _bench(options)
 
 

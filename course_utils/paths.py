@@ -5,9 +5,14 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parent
 # A checkout keeps the recorded data beside the package, a wheel inside.
 IS_CHECKOUT = not (PACKAGE / "data").is_dir()
-# The course's folder; of an installed wheel, which has none, the folder where Python
-# started.
-FOLDER = PACKAGE.parent if IS_CHECKOUT else Path.cwd()
+_HERE = Path.cwd()
+# The learner's: the course's folder around the one where Python started, since a class
+# may share an installed package, and has a copy of the folder each; elsewhere the
+# package's own, and of an installed wheel, which has none, where Python started.
+FOLDER = next(
+    (at for at in (_HERE, *_HERE.parents) if (at / "course_utils/paths.py").is_file()),
+    PACKAGE.parent if IS_CHECKOUT else _HERE,
+)
 
 
 def data(name: str) -> Path:

@@ -7,7 +7,7 @@ author = "the authors of the course"
 copyright = author
 html_title = project
 html_theme = "furo"
-extensions = ["myst_nb", "sphinx_copybutton"]
+extensions = ["myst_nb", "sphinx_copybutton", "tools.passages"]
 # Readers' machines run nothing, and ask nobody for anything: outputs are those that are
 # stored, explorers bring their own scripts, and the widgets' manager would come from
 # elsewhere.

@@ -1,9 +1,12 @@
 """What people ask: each link shows something, each error text is said."""
 
+import io
 import re
 
 import keras
+import ml_dtypes
 import numpy as np
+import pandas as pd
 import pytest
 import tensorflow as tf
 
@@ -30,6 +33,22 @@ def fits_no_16_bit_loss():
     mixed(activity_regularizer="l2").fit(np.ones((8, 4)), np.ones((8, 2)), verbose=0)
 
 
+# How it stands in the files of Keras 2.
+OF_KERAS_2 = {
+    "module": "keras.mixed_precision",
+    "class_name": "Policy",
+    "config": {"name": "mixed_float16"},
+    "registered_name": None,
+}
+
+
+def saved(array):
+    file = io.BytesIO()
+    np.save(file, array)
+    file.seek(0)
+    return file
+
+
 def test_its_links_show_something_and_its_error_texts_are_said():
     links = set(re.findall(r"notebooks/(solved/\w+\.ipynb)#cell-id=([\w-]+)", ASK))
     texts = []
@@ -45,11 +64,17 @@ def test_its_links_show_something_and_its_error_texts_are_said():
         said(wrapper, "sgd"),
         said(fits_no_16_bit_loss),
         said(mixed().quantize, "int8"),
+        said(keras.layers.Dense.from_config, {"units": 2, "dtype": OF_KERAS_2}),
+        said(np.load, saved(np.ones(3, ml_dtypes.float8_e5m2))),
+        said(tf.debugging.check_numerics, np.float32([1, np.nan]), "a gradient"),
+        said(tf.debugging.check_numerics, np.float32([1, np.inf]), "a gradient"),
+        said(tf.zeros, [10**8, 10**9], "float16"),  # more than any machine has
     ]
-    answers = re.findall(r"^## (.*)\n\n(?!PyTorch)", ASK, re.M)
+    # what other libraries say is a run by hand, with its version
+    answers = re.findall(r"^## (.*)\n\n(?!PyTorch|Keras 2 )", ASK, re.M)
     spans = re.findall(r"(`+)(.+?)(?<!`)\1(?!`)", "\n".join(answers))
     quoted = [text for _, text in spans if " " in text]
-    assert len(quoted) == 10
+    assert len(quoted) == 14
     for text in quoted:
         assert text in "\n".join(texts)
 
@@ -61,3 +86,49 @@ def test_the_callback_that_it_offers_logs_the_scale():
     x = np.float32([[0.01] * 4, [1e38] * 4])  # the second is skipped
     model.fit(x, np.zeros((2, 2)), 1, shuffle=False, verbose=0, callbacks=[callback])
     assert scales == [2**15, 2**14]
+
+
+def test_there_are_thirty_answers():
+    headings = re.findall("^## (.*)", ASK, re.M)
+    assert len(headings) == len(set(headings)) >= 32  # and two of short answers
+
+
+def test_a_file_of_e5m2_is_not_lost():
+    numbers = np.array([1.5, -2, 3], ml_dtypes.float8_e5m2)
+    content = saved(numbers).getvalue()
+    assert np.array_equal(np.frombuffer(content[-3:], ml_dtypes.float8_e5m2), numbers)
+    assert np.array_equal(np.load(saved(numbers.view(np.uint8))), numbers.view("u1"))
+
+
+def test_a_mean_of_ones():
+    for count, mean in ((256, 1), (1000, 0.256)):
+        ones = pd.Series(np.ones(count, ml_dtypes.bfloat16))
+        table = pd.DataFrame({"of": ones, "by": 0})
+        for found in (ones.mean(), table["of"].to_frame().mean()["of"]):
+            assert float(found) == pytest.approx(mean)
+        assert float(table.groupby("by")["of"].mean()[0]) == pytest.approx(mean)
+        assert float(ones.to_numpy().mean()) == pytest.approx(mean, rel=0.01)
+        assert ones.astype("float32").mean() == 1
+    assert pd.Series(np.ones(5000, np.float16)).mean() == 1
+    assert np.ones(5000, np.float16).mean() == 1
+    assert float(tf.reduce_mean(tf.ones(1000, "bfloat16"))) == 1
+
+
+def stepped(dtype, **limit):
+    """What a rate of 1 takes off four weights whose gradients are 300."""
+    weights = keras.Variable(np.zeros(4), dtype=dtype)
+    optimizer = keras.optimizers.SGD(1.0, **limit)
+    optimizer.apply([tf.fill([4], tf.cast(300, dtype))], [weights])
+    return -np.array(weights, np.float32)
+
+
+def test_clipping_in_float16():
+    gradient = tf.fill([4], tf.cast(300, "float16"))
+    assert not np.any(tf.clip_by_norm(gradient, 1.0))
+    assert np.isnan(tf.clip_by_global_norm([gradient], 1.0)[0][0]).all()
+    assert not np.any(stepped("float16", clipnorm=1.0))
+    assert np.isnan(stepped("float16", global_clipnorm=1.0)).all()
+    assert (stepped("float32", global_clipnorm=1.0) == 0.5).all()
+    assert (stepped("float16", clipvalue=1.0) == 1).all()
+    squares = tf.square(tf.constant([256, 1e-4], "float16")).numpy()
+    assert squares[0] == np.inf and squares[1] == 0

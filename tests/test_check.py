@@ -217,3 +217,24 @@ def test_the_line_of_the_help_puts_the_notebooks_back_and_keeps_the_learner_s(tm
     assert given.read_text() == "as given"
     run(again)
     assert given.read_text() == "damaged"
+
+
+def test_the_help_puts_notebooks_back_that_a_hub_has_committed(tmp_path):
+    """nbgitpuller commits what a learner changed, before it pulls."""
+    nobody = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    run = partial(subprocess.run, env=nobody, shell=True, check=True)
+    author = "git -c user.name=a -c user.email=a@b.c"
+    (tmp_path / "course/notebooks").mkdir(parents=True)
+    (tmp_path / "course/notebooks/00.ipynb").write_text("as given")
+    course = f"git init -q && git add . && {author} commit -qm Given"
+    run(course, cwd=tmp_path / "course")
+    run("git clone -q course mine", cwd=tmp_path)
+    folder = tmp_path / "mine/notebooks"
+    mine = folder / "00.ipynb"
+    mine.write_text("mine")
+    run(f"{author} commit -qam 'Automatic commit by nbgitpuller'", cwd=folder)
+    back, again = re.findall(r"`!(git checkout .*?)`", TROUBLE)
+    run(back, cwd=folder)
+    assert mine.read_text() == "as given"
+    run(again, cwd=folder)
+    assert mine.read_text() == "mine"

@@ -41,7 +41,7 @@ def broken_files(folder, whole):
 
 def test_thirty_hand_ins_are_shown_and_ten_that_are_none_are_named(tmp_path, capsys):
     """None of the ten is run or changed, and each stays where it is."""
-    kept = json.loads((BEFORE / "hand-in-Lee.json").read_text("utf-8"))
+    kept = json.loads((BEFORE / "lee.json").read_text("utf-8"))
     for number in range(30):
         one = kept | {"name": f"Learner {number}"}
         path = tmp_path / f"hand-in-{number:02}.json"
@@ -64,7 +64,7 @@ def test_thirty_hand_ins_are_shown_and_ten_that_are_none_are_named(tmp_path, cap
 
 
 def test_a_hand_in_of_before_is_read(tmp_path):
-    given = shutil.copy(BEFORE / "hand-in-Lee.json", tmp_path)
+    given = shutil.copy(BEFORE / "lee.json", tmp_path)
     reports, left_out = collection.read([given], tmp_path / "board.html")
     assert left_out == {} and set(reports[given]["progress"]) == {*NOTEBOOKS}
 

@@ -88,6 +88,74 @@ def test_no_cheaper_instruments_leave_as_little(record):
                     assert fit(record, key, other) != least
 
 
+CORE = [clinic.CaseFile(number) for number in range(1, 5)]
+
+
+def proofs(case, most):
+    """The sets of a case's instruments for at most so many minutes that leave one
+    cause.
+    """
+    key = case.patient["key"]
+    groups = itertools.chain.from_iterable(
+        itertools.combinations(case.instruments, n)
+        for n in range(len(case.instruments) + 1)
+    )
+    return {
+        frozenset(group)
+        for group in groups
+        if clinic.minutes(case.record, group) <= most
+        and not clinic.rivals(case.record, key, group)
+    }
+
+
+def test_no_order_of_instruments_proves_more_than_one_case_of_the_core():
+    """Nor does one that stops as soon as a cause is certain: text of 09's section 5."""
+    enough = [proofs(case, case.budget) for case in CORE]
+    tools = list(CORE[0].instruments)
+    cheap = sorted(CORE[0].instruments.values(), key=lambda tool: tool["minutes"])
+    # so that a longer order buys nothing that one of four does not
+    assert sum(tool["minutes"] for tool in cheap[:4]) > max(c.budget for c in CORE)
+    solved = [
+        sum(
+            any(frozenset(order[:n]) in proven for n in range(1, 5))
+            for proven in enough
+        )
+        for order in itertools.permutations(tools, 4)
+    ]
+    assert max(solved) == 1 and len(solved) == 10 * 9 * 8 * 7
+
+
+def test_the_cheapest_proofs_of_the_core_share_nothing_and_take_three_minutes():
+    cheapest = []
+    for case in CORE:
+        price = clinic.minutes(case.record, case.enough)
+        least = min(tool["minutes"] for tool in case.instruments.values())
+        assert 3 <= price == case.budget - least
+        assert not clinic.rivals(case.record, case.patient["key"], case.enough)
+        cheapest.append(
+            set().union(*proofs(case, price))
+        )  # those that cost as much, too
+    for one, other in itertools.combinations(cheapest, 2):
+        assert not one & other
+
+
+def test_each_instrument_is_in_somebodys_cheapest_proof():
+    record = records.clinic()
+    used = {
+        tool
+        for number in range(1, len(record["patients"]) + 1)
+        for tool in clinic.CaseFile(number).enough
+    }
+    assert used == set(record["instruments"])
+    for patient in record["patients"]:  # no two causes read alike everywhere
+        assert not clinic.rivals(record, patient["key"], record["instruments"])
+
+
+def test_instruments_stand_by_their_price():
+    prices = [each["minutes"] for each in records.clinic()["instruments"].values()]
+    assert prices == sorted(prices)
+
+
 PLAN = {"steady": "probe", "falls": "ranges", "dips": "ranges", "none": "flow"}
 
 
@@ -102,4 +170,6 @@ def test_the_plan_in_09_leads_every_patient_to_its_cause():
             asked += [PLAN[kinds["scale"]]] if kinds["scale"] in PLAN else []
             if asked[-1] == "flow" and kinds["flow"] == "mixed":
                 asked.append("probe")
+            if asked[-1] == "probe" and kinds["probe"] == "nothing":
+                asked.append("profiler" if "flow" in asked else "twin")
         assert not clinic.rivals(record, patient["key"], asked)

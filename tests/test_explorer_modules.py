@@ -67,9 +67,8 @@ for await (const line of createInterface({ input: process.stdin })) {
 
 def test_the_linter_finds_nothing():
     linter = shutil.which("oxlint", path=sysconfig.get_path("scripts"))
-    subprocess.run(
-        [linter, "-c", COURSE / "tests/oxlint.json", bundles.SOURCES], check=True
-    )
+    folders = [bundles.SOURCES, *bundles.PAGES.glob("*.mjs")]
+    subprocess.run([linter, "-c", COURSE / "tests/oxlint.json", *folders], check=True)
 
 
 def names_in(module, top=r"\s*", what="const|let|function|class"):
@@ -120,6 +119,7 @@ def run():
     """
     names = "codec digits entries bins survival words elimination memory scales".split()
     files = [(bundles.SOURCES / f"{name}.mjs").as_uri() for name in names]
+    files.append((bundles.PAGES / "sigmoid.mjs").as_uri())
     command = [
         NODE,
         "--input-type=module",
@@ -540,3 +540,91 @@ def test_memory_is_told_in_the_unit_that_fits_and_why_it_is_saved(run):
     counts = network.count(network.places, network.width)
     reason = run("return reasonOf(given, 768, 1024, 'tokens');", counts)
     assert "equal at 450 tokens in a batch, and the width is 768." in reason
+
+
+# A sigmoid's gradients, on the cliff's page
+
+
+GAPS = np.arange(201, dtype="float32") * np.float32(0.1)
+SHARES = [2.0**power for power in range(-8, 25)]
+TYPES = {"bfloat16": (8, -126), "float16": (11, -14)}  # digits, the lowest octave
+
+
+def rounded(values, digits, lowest, largest):
+    """Values, each rounded once to so many binary digits; nothing of codec.mjs."""
+    octaves = np.maximum(np.frexp(values)[1] - 1, lowest)
+    units = np.ldexp(1.0, octaves - digits + 1)
+    near = np.rint(values / units) * units
+    return np.where(np.abs(near) > largest, np.copysign(np.inf, near), near)
+
+
+def sigmoid_gradients(dtype, label, share):
+    """What the loss hands back to the logit, operation by operation."""
+    largest = formats.facts(dtype)["largest"]
+
+    def fl(values):
+        return rounded(np.asarray(values, dtype=float), *TYPES[dtype], largest)
+
+    logit = fl(-GAPS.astype(float) if label else GAPS)
+    p = fl(1 / fl(1 + fl(np.exp(-logit))))
+    single = p.astype("float32")
+    least = np.float32(1e-7)
+    with np.errstate(divide="ignore"):
+        of_loss = 1 / single if label else 1 / (1 - single)
+    scaled = fl(np.float32(share) * of_loss)
+    with np.errstate(invalid="ignore"):
+        found = fl(fl(scaled * p) * fl(1 - p)) / share
+    return np.where((single < least) | (single > 1 - least), 0, found)
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_a_sigmoid_is_rounded_once_in_each_operation(run, label):
+    none = {"values": [0] * 201, "broken": [None] * 33}
+    data = {"step": 0.1, "first": -8, "curves": {"float32": none}}
+    known = [scalescope.parameters(dtype) for dtype in TYPES]
+    body = "return sigmoidCurves(given.data, given.known, given.label)"
+    curves = run(body, {"data": data, "known": known, "label": label})
+    exact = np.round(1 / (1 + np.exp(-GAPS.astype(float))), 3)
+    assert np.allclose(curves["float32"]["values"], exact, atol=1e-9)
+    for dtype in TYPES:
+        first = sigmoid_gradients(dtype, label, SHARES[0])
+        assert np.allclose(curves[dtype]["values"], first, atol=5.01e-4)
+        zeros = [value == 0 for value in curves[dtype]["values"]]
+        assert zeros == list(first == 0)
+        for share, ends in zip(SHARES, curves[dtype]["broken"], strict=True):
+            bad = ~np.isfinite(sigmoid_gradients(dtype, label, share))
+            assert ends == (
+                [bad.argmax(), 201 - bad[::-1].argmax()] if bad.any() else None
+            )
+
+
+def test_a_sigmoids_curves_are_those_that_keras_measures():
+    """Routines of devices differ in where false alarms go silent: here each operation
+    is rounded, and elsewhere it may be the result alone.
+    """
+    silent = {
+        dtype: GAPS[sigmoid_gradients(dtype, 0, 1.0) == 0].min() for dtype in TYPES
+    }
+    assert silent == pytest.approx({"bfloat16": 5.6, "float16": 7.7})
+    results = {
+        dtype: math.log(2 ** (digits + 1)) for dtype, (digits, _) in TYPES.items()
+    }
+    import keras
+    import tensorflow as tf
+
+    for dtype in TYPES:
+        for label in (0, 1):
+            logit = tf.Variable((-GAPS if label else GAPS)[:, None])
+            with tf.GradientTape() as tape:
+                p = keras.layers.Activation("sigmoid", dtype=dtype)(logit)
+                loss_of = keras.losses.BinaryCrossentropy(reduction="sum")
+                loss = loss_of(np.full((201, 1), label, "float32"), p)
+            found = np.abs(tape.gradient(loss, logit).numpy()[:, 0])
+            mine = sigmoid_gradients(dtype, label, 1.0)
+            if label == 0:
+                from_gap = GAPS[found == 0].min()
+                assert silent[dtype] - 0.11 <= from_gap <= results[dtype] + 0.11
+            both = (found > 0) & (mine > 0) & np.isfinite(found) & np.isfinite(mine)
+            assert both.sum() > 50
+            digits = TYPES[dtype][0]
+            assert np.allclose(found[both], mine[both], rtol=8 * 2.0**-digits)

@@ -25,6 +25,8 @@ STEPS |= {
     "measured": {"input": 4, "products": 8, "other": 2},
     "timed": {"step": 20, "launch": 3},
 }
+STEP = {"step": 0, "replica": 0, "overflow": True, "taken": False, "finite": True}
+STEP |= {"scale": 4.0, "sums": ["flag"]}
 SPED = [
     ("a CPU", "mixed_float16", 0.5),
     ("a CPU", "own", 0.7),
@@ -55,6 +57,7 @@ EXAMPLES = {
         "a",
         "b",
     ),
+    "lanes": partial(figures.lanes, {"one": [STEP], "two": [STEP]}, "One step"),
     "waterfall": partial(
         figures.waterfall,
         {

@@ -93,6 +93,31 @@ def test_github_runs_the_script_and_can_show_every_form():
     assert len(forms) >= 3
 
 
+def test_what_a_hub_has_committed_is_handed_on_to_nobody(tmp_path):
+    """nbgitpuller commits what a learner changed, before it pulls."""
+    run = {"check": True, "capture_output": True, "text": True}
+    room = tmp_path / "room"
+    subprocess.run(["git", "clone", "-q", COURSE, room], **run)
+    git = ["git", "-C", room, "-c", "user.name=Ana", "-c", "user.email=a@b.c"]
+    given = (room / "notebooks/00_start_here.ipynb").read_bytes()
+    changed = ["notebooks/00_start_here.ipynb", "notebooks/mine.ipynb", "README.md"]
+    for name in changed:
+        (room / name).write_text("Ana's answer")
+    subprocess.run([*git, "add", "-f", *changed], **run)
+    subprocess.run([*git, "commit", "-qm", "Automatic commit by nbgitpuller"], **run)
+    commit = subprocess.run([*git, "rev-parse", "HEAD"], **run).stdout.strip()
+    make = ["make", "-s", "-f", COURSE / "Makefile", "handover"]
+    listed = subprocess.run(make, cwd=room, **run).stdout
+    assert "Automatic commit by nbgitpuller" in listed
+    assert (room / "notebooks/mine.ipynb").exists()
+    subprocess.run([*make, "ERASE=1"], cwd=room, **run)
+    assert (room / "notebooks/00_start_here.ipynb").read_bytes() == given
+    assert not (room / "notebooks/mine.ipynb").exists()
+    assert (room / "README.md").read_text() == "Ana's answer"  # is listed by git status
+    gone = subprocess.run([*git, "cat-file", "-e", commit], capture_output=True)
+    assert gone.returncode
+
+
 def test_a_machine_is_handed_on_without_what_a_class_made(tmp_path):
     """Run as an instructor does, in a clone; it lists before it erases."""
     run = {"check": True, "capture_output": True, "text": True}

@@ -26,7 +26,9 @@ UNPACKED = {
     "bias_trainings.json",
     "bias_trainings_avx2.json",
     "casts.json",
+    "files.json",
     "migration.json",
+    "scalers.json",
 }
 SESSION = """\
 import mixed_precision_lint

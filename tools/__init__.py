@@ -4,8 +4,9 @@ python -m tools.notebooks      check, mend and solve the notebooks
 python -m tools.clock          say how long a notebook takes, section by section
 python -m tools.record         write the data that no notebook measures itself
 python -m tools.layer_support  measure what every layer of Keras does
-python tools/migration_steps.py LIBRARY   run rows of docs/migration.md by its own Python
+python -m tools.migration      run the rows of docs/migration.md in their libraries
 python -m tools.casts          cast the same numbers in eight libraries
+python -m tools.scalers        move the same loss scale in eight libraries
 python -m tools.bias_trainings measure what a bias that is added up in 16 bits does
 python -m tools.device_trace   trace a step of the network that this device gets
 python -m tools.release        write what a release carries
@@ -17,6 +18,7 @@ python -m tools.size           say how large the course is
 The other modules are their libraries: `canonical_form`, `template` (rules), `origin`
 (whose it is), `notebook_cells` (one by one) and `workshop` (lessons made of them) of
 notebooks, `publishing` (address, badge and setup cell), `rescue`, `backward_error`,
-`bias_models` and `layer_samples` of records, `decision_card`, `pictures`, `reference`,
-`bias_page` and `casts_page` of the site.
+`bias_models`, `layer_samples` and `migration_steps` of records, `decision_card`,
+`pictures`, `reference`, `bias_page`, `casts_page`, `files_page`, `migration_page`,
+`scalers_page` and `passages` (what its search reads) of the site.
 """

@@ -44,9 +44,11 @@ For anything else run the setup cell, then `from course_utils import check; chec
 cell: it lists what is missing and what to do. Then restart the kernel and run all cells.
 
 If a notebook is damaged, `!git stash push -- .` in a new cell puts all notebooks back and sets \
-yours aside; `!git stash pop`, before one of them is saved again, brings yours back. Then choose \
-*File, Reload Notebook from Disk*. On \
-Colab, and where the course came without Git, open or unpack it again instead. \
+yours aside; `!git stash pop`, before one of them is saved again, brings yours back. If it finds \
+nothing to put back, a hub has kept your changes as commits: `!git checkout origin/HEAD -- .` puts \
+the course's notebooks there, and `!git checkout HEAD -- .` yours. Then choose *File, Reload \
+Notebook from Disk*. On Colab, and where the course came without Git, open or unpack it again \
+instead. \
 `exercises.reset()` forgets all answers.
 
 </details>"""

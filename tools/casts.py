@@ -213,8 +213,10 @@ def python_of(version):
     return found.stdout.strip()
 
 
-def recorded(library, packages):
-    """`codes` from an environment that has the library and is gone afterwards."""
+def recorded(library, packages, script=__file__):
+    """What a script prints of a library, in an environment that has it and is gone
+    afterwards.
+    """
     with tempfile.TemporaryDirectory() as folder:
         python = Path(folder) / "bin/python"
         uv = Path(sys.executable).with_name("uv")
@@ -222,7 +224,7 @@ def recorded(library, packages):
         subprocess.run(make, check=True)
         install = [uv, "pip", "install", "-q", "--python", python, "numpy", "ml_dtypes"]
         subprocess.run([*install, *packages.split()], check=True)
-        command = [python, Path(__file__).resolve(), library]
+        command = [python, Path(script).resolve(), library]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
         return json.loads(done.stdout)
 

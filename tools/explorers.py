@@ -16,6 +16,9 @@ from pathlib import Path
 from course_utils.explorers.fragment import BUILT
 
 SOURCES = BUILT.parent
+# The pages of one explorer each, of whose modules these have an entry of their own.
+PAGES = Path(__file__).parent / "toys"
+ENTRIES = ("float", "bathtub", "cliff", "sigmoids")
 DIGEST = BUILT / "sources.sha256"
 ESBUILD = Path(__file__).parent / "node_modules/.bin/esbuild"
 # The modules of an explorer name its styles by this constant.
@@ -24,7 +27,13 @@ STYLES = "CSS"
 
 def digest():
     """Return the SHA-256 of all modules and styles, and of what was made of them."""
-    kinds = SOURCES.glob("*.mjs"), SOURCES.glob("*.css"), BUILT.glob("*.html")
+    kinds = (
+        SOURCES.glob("*.mjs"),
+        SOURCES.glob("*.css"),
+        BUILT.glob("*.html"),
+        PAGES.glob("*.mjs"),
+        (PAGES / "built").glob("*.js"),
+    )
     files = [file for kind in kinds for file in sorted(kind)]
     return hashlib.sha256(b"".join(map(Path.read_bytes, files))).hexdigest()
 
@@ -72,6 +81,14 @@ def main():
             path = BUILT / f"{entry.stem}.html"
             path.write_text(script(entry), encoding="utf-8")
             print(f"{path.name} {path.stat().st_size:,} bytes")
+    for name in ENTRIES:
+        path = PAGES / "built" / f"{name}.js"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(
+            esbuild(PAGES / f"{name}.mjs", "--bundle", "--format=iife"),
+            encoding="utf-8",
+        )
+        print(f"{path.name} {path.stat().st_size:,} bytes")
     DIGEST.write_text(digest() + "\n", encoding="utf-8")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader
 
 from course_utils import paths
-from tools import bias_page, casts_page
+from tools import bias_page, casts_page, files_page, migration_page, scalers_page
 
 TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent),
@@ -36,9 +36,8 @@ def every_layer() -> str:
 
 def other_libraries() -> str:
     """The same steps in each library, one below the other, in Markdown."""
-    record = _record("migration.json")
     return TEMPLATES.get_template("migration.md").render(
-        record, versions=record["run with"], tasks=record["code"]["Keras 3"]
+        migration_page.told(_record("migration.json"))
     )
 
 
@@ -46,6 +45,20 @@ def casts() -> str:
     """The same cast in eight libraries, in Markdown."""
     return TEMPLATES.get_template("casts.md").render(
         casts_page.told(_record("casts.json"))
+    )
+
+
+def scalers() -> str:
+    """The same loss scale in eight libraries, in Markdown."""
+    return TEMPLATES.get_template("scalers.md").render(
+        scalers_page.told(_record("scalers.json"))
+    )
+
+
+def files() -> str:
+    """The same numbers in each kind of file, in Markdown."""
+    return TEMPLATES.get_template("files.md").render(
+        files_page.told(_record("files.json"))
     )
 
 
@@ -110,4 +123,6 @@ PAGES = {
     "migration.md": other_libraries,
     "sums.md": sums_page,
     "casts.md": casts,
+    "scalers.md": scalers,
+    "files.md": files,
 }

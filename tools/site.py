@@ -26,7 +26,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # the pages alone speak
 
 from course_utils import exercises  # noqa: E402
 from course_utils.exercises.functions import each_slip, edit  # noqa: E402
-from tools import clock, decision_card, origin, pictures, reference  # noqa: E402
+from tools import clock, decision_card, origin, pictures, reference, toys  # noqa: E402
 from tools.canonical_form import read, tags_of  # noqa: E402
 
 LINK = re.compile(r"(\]\(|src=\")\.\./(?:\.\./)?(?:docs/)?")
@@ -34,10 +34,19 @@ TO_CELL = re.compile(r"\[([^\]]+)\]\((\w+)\.ipynb#cell-id=([\w-]+)\)")
 # the same in a page of docs
 ASKED = re.compile(TO_CELL.pattern.replace(r"\((", r"\(\.\./notebooks/solved/("))
 # and the pages that lead to cells
-LINKING = ("ask.md", "glossary.md", "ledger.md", "loops.md", "rules.md")
+LINKING = (
+    "ask.md",
+    "clusters.md",
+    "glossary.md",
+    "hub.md",
+    "ledger.md",
+    "loops.md",
+    "rules.md",
+)
 # of a table of wrong answers; in a longer one, those told alike share a row
 MOST_ROWS = 29
-# A page of its own: the site's navigation leads to it, and Sphinx leaves it alone.
+# A page of its own, as those of `tools.toys` are: the site's navigation leads to it, and
+# Sphinx leaves it alone.
 CARD = "data/decision_card"
 
 
@@ -222,8 +231,9 @@ def write_sources(folder):
         for name in LINKING
         for match in ASKED.findall((folder / name).read_text(encoding="utf-8"))
     }
+    linked |= toys.linked()
     for name in ("teach.md", "platforms.md", *LINKING, *reference.PAGES):
-        page = (folder / name).read_text(encoding="utf-8")
+        page = toys.with_states((folder / name).read_text(encoding="utf-8"))
         page = ASKED.sub(r'<a href="notebooks/\2.html#cell-\3">\1</a>', page)
         page = page.replace("](../", "](").replace(f"{CARD}.html", f"{CARD}.md")
         (folder / name).write_text(page, encoding="utf-8")
@@ -233,6 +243,8 @@ def write_sources(folder):
     shutil.copytree(COURSE / "data", folder / "data", ignore=ignore)
     (folder / f"{CARD}.html").unlink()
     (folder / f"{CARD}.md").write_text("# The decision card\n", encoding="utf-8")
+    for name, title in toys.TITLES.items():
+        (folder / f"{name}.md").write_text(f"# {title}\n", encoding="utf-8")
     (folder / "notebooks").mkdir()
     (folder / "guide").mkdir()
     paths = sorted((COURSE / "notebooks" / "solved").glob("*.ipynb"))
@@ -264,6 +276,8 @@ def build(out):
         status = build_main([*options, f"{scratch}/doctrees", str(source), str(out)])
     if status == 0:
         shutil.copy(decision_card.PATH, out / f"{CARD}.html")
+        for name in toys.TITLES:
+            (out / f"{name}.html").write_text(toys.page(name), encoding="utf-8")
         print(f"The site lies in {out}. Open {out / 'index.html'}")
     return status
 

@@ -1,11 +1,14 @@
 """A patient whom you examine: instruments at a price, and a cause that you name."""
 
 import random
+from functools import cached_property
 from types import EllipsisType
 from typing import NamedTuple
 
 from course_utils import records
 from course_utils.clinic import elimination
+
+CORE = 4  # patients of the core: `examine` is closed there, which would name two
 
 
 class Named(NamedTuple):
@@ -30,15 +33,16 @@ class Named(NamedTuple):
 class CaseFile:
     """A patient, by number from 1 on, and the instruments that you have paid for.
 
-    Raises ValueError for any other number.
+    `enough` are the cheapest that prove its cause, and `budget` is what these and the
+    cheapest of all cost. Raises ValueError for any other number.
 
     Example:
         >>> case = CaseFile(2)
         >>> case.ask("flow")
         Dtype flow: 16-bit ids. An Embedding is given bfloat16.
-        Paid so far: 2 min
+        Paid so far: 3 of 5 min
         >>> print(case.bill())
-        patient 2: 2 min paid, 0 other causes fit; 1 would have done: examine
+        patient 2: 3 min paid, 0 other causes fit; 3 would have done: flow
     """
 
     def __init__(self, number: int):
@@ -50,34 +54,44 @@ class CaseFile:
             )
         self.number = number
         self.patient = patients[number - 1]
+        self.instruments = dict(self.record["instruments"])
+        if number <= CORE:
+            del self.instruments["examine"]
         self.asked: list[str] = []
 
-    def __repr__(self):
-        return f"Patient {self.number}: {self._offer}."
+    @cached_property
+    def enough(self) -> list[str]:
+        return elimination.cheapest(self.record, self.patient["key"], self.instruments)
 
-    @property
-    def _offer(self):
-        """What can be asked, at which price."""
-        instruments = self.record["instruments"].items()
-        prices = (f'"{key}" ({each["minutes"]} min)' for key, each in instruments)
-        return f"ask {', '.join(prices)}"
+    @cached_property
+    def budget(self) -> float:
+        least = min(tool["minutes"] for tool in self.instruments.values())
+        return elimination.minutes(self.record, self.enough) + least
+
+    def __repr__(self):
+        prices = (
+            f'"{key}" ({tool["minutes"]} min)' for key, tool in self.instruments.items()
+        )
+        return f"Patient {self.number}: ask {', '.join(prices)}."
 
     def ask(self, instrument: str = "") -> None:
         """Print what an instrument reads, and what all cost so far.
 
-        Raises ValueError for a name that no instrument has.
+        Raises ValueError for what is no instrument here.
         """
-        instruments = self.record["instruments"]
-        if instrument not in instruments:
-            raise ValueError(f"There is no instrument {instrument!r}: {self._offer}.")
+        if instrument not in self.instruments:
+            raise ValueError(
+                f"{instrument!r} is no instrument that is open here. {self}"
+            )
         if instrument not in self.asked:
             self.asked.append(instrument)
         reading = self.patient["readings"][instrument]
         print(
-            f"{instruments[instrument]['name']}: {reading['kind']}. {reading['text']}"
+            f"{self.instruments[instrument]['name']}: {reading['kind']}. "
+            f"{reading['text']}"
         )
         paid = elimination.minutes(self.record, self.asked)
-        print(f"Paid so far: {paid} min")
+        print(f"Paid so far: {paid} of {self.budget} min")
 
     def names(self, cause: str | EllipsisType) -> Named | EllipsisType:
         """Your answer: a word from the list of causes."""
@@ -88,14 +102,12 @@ class CaseFile:
     def bill(self) -> str:
         """What you paid, how many other causes fit, and what would have been enough."""
         record = self.record
-        key = self.patient["key"]
-        least = elimination.cheapest(record, key)
-        fit = len(elimination.rivals(record, key, self.asked))
+        fit = len(elimination.rivals(record, self.patient["key"], self.asked))
         causes = "cause fits" if fit == 1 else "causes fit"
         return (
             f"patient {self.number}: {elimination.minutes(record, self.asked)} min paid, "
-            f"{fit} other {causes}; {elimination.minutes(record, least)} would have done: "
-            f"{', '.join(least)}"
+            f"{fit} other {causes}; {elimination.minutes(record, self.enough)} would have "
+            f"done: {', '.join(self.enough)}"
         )
 
 
@@ -106,5 +118,5 @@ def assign(name: str) -> list[CaseFile]:
         >>> [case.number for case in assign("Ada")] == [case.number for case in assign("Ada")]
         True
     """
-    others = range(5, len(records.clinic()["patients"]) + 1)
+    others = range(CORE + 1, len(records.clinic()["patients"]) + 1)
     return [CaseFile(n) for n in random.Random(name).sample(others, 3)]

@@ -42,11 +42,13 @@ def rivals(record: dict, patient: str, instruments: Iterable[str]) -> list[str]:
     return [key for key in _kinds(record) if key not in out and key != patient]
 
 
-def cheapest(record: dict, patient: str) -> list[str]:
-    """The instruments that leave as little as all of them, in the fewest minutes; of
-    those the fewest.
+def cheapest(
+    record: dict, patient: str, tools: Iterable[str] | None = None
+) -> list[str]:
+    """The instruments, of `tools` or of all, that leave as little as all of these, in
+    the fewest minutes; of those the fewest.
     """
-    tools = record["instruments"]
+    tools = list(tools or record["instruments"])
     groups = [g for n in range(len(tools) + 1) for g in combinations(tools, n)]
     groups.sort(key=lambda group: (minutes(record, group), len(group)))
     least = rivals(record, patient, tools)

@@ -94,6 +94,8 @@ def histogram(patient: Patient) -> Reading:
         text = "No gradient reaches the weights: inf or NaN in each step."
         return Reading("not finite", text, values)
     text = f"largest {mine:.1e}, in a float32 twin {other:.1e}"
+    if mine == 0:
+        return Reading("zero", text, values)
     return Reading("too small" if mine < other / 100 else "fits", text, values)
 
 
@@ -184,7 +186,8 @@ def layer(patient: Patient) -> Reading:
         except (TypeError, ValueError, tf.errors.OpError):
             continue  # its float32 meets another layer's 16 bits
         if well:
-            return Reading("cured", f"It learns with {names[-1]} in float32.", names)
+            text = f"It learns with {names[-1]} in float32."
+            return Reading(f"cured by {names[-1]}", text, names)
     text = f"It is not well with any of its {len(names)} layers in float32."
     return Reading("no change", text, names)
 

@@ -25,16 +25,16 @@ class Instrument(NamedTuple):
 
 INSTRUMENTS = {
     "examine": Instrument("examine", 1, readings.examine),
-    "scale": Instrument("Scale recorder", 2, experiments.scale),
-    "flow": Instrument("Dtype flow", 2, readings.flow),
-    "files": Instrument("File inspector", 3, experiments.files),
-    "probe": Instrument("probe", 3, readings.probe_step),
-    "ranges": Instrument("Smallest and largest", 4, readings.ranges),
+    "files": Instrument("File inspector", 2, experiments.files),
+    "scale": Instrument("Scale recorder", 3, experiments.scale),
+    "flow": Instrument("Dtype flow", 3, readings.flow),
+    "ranges": Instrument("Smallest and largest", 5, readings.ranges),
     "histogram": Instrument("Gradient histogram", 5, experiments.histogram),
     "profiler": Instrument("Profiler", 5, experiments.profiler),
+    "probe": Instrument("probe", 6, readings.probe_step),
     "numerics": Instrument("check_numerics", 8, experiments.numerics),
     "twin": Instrument("A float32 twin", 10, experiments.twin),
-    "layer": Instrument("One layer in float32", 15, experiments.layer),
+    "layer": Instrument("One layer in float32", 14, experiments.layer),
 }
 
 

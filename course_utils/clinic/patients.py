@@ -113,7 +113,7 @@ def patient(
     epoch = [(x[at : at + size], y[at : at + size]) for at in starts]
     return Patient(
         build=build,
-        batches=epoch * names.get("EPOCHS", 2),
+        batches=names.get("batches", epoch * names.get("EPOCHS", 2)),
         well=charts()[name_of(key)]["well"],
         held=(x[last:], y[last:]) if y.dtype.kind in "iu" else None,
         resumed=names.get("resumed"),

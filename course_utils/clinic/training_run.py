@@ -92,16 +92,16 @@ class Patient:
         >>> for key, instrument in clinic.INSTRUMENTS.items():
         ...     print(f"{instrument.name:20} {clinic.read(key, yours).kind}")
         examine              nothing
+        File inspector       no file
         Scale recorder       none
         Dtype flow           float32
-        File inspector       no file
-        probe                nothing
         Smallest and largest finite
         Gradient histogram   fits
         Profiler             computes
+        probe                nothing
         check_numerics       passes
         A float32 twin       well
-        One layer in float32 cured
+        One layer in float32 cured by dense
     """
 
     build: Callable[[], keras.Model]

@@ -1,5 +1,6 @@
 // FloatLab: one number, and what each format keeps of it. State lives in here, per host.
 
+import { makeLink } from "./address.mjs";
 import { makeFormat } from "./codec.mjs";
 import { exact, readable } from "./digits.mjs";
 import {
@@ -73,8 +74,9 @@ function buildLab(data, set) {
   // Make a row's bit pattern the number.
   function edit(format, code) {
     const edited = format.decode(code);
-    const { value } = edited;
-    set({ edited, value, typed: {}, message: null, selected: format, entry: entryOf(value) });
+    const { value, kind, hex } = edited;
+    set({ edited, value, typed: {}, message: null, selected: format,
+      entry: kind === "nan" ? hex : entryOf(value) }); // NaN has many codes
   }
   // Make a row the selected one. A code in the field would be read as another format's there.
   function select(format) {
@@ -167,7 +169,9 @@ function buildLab(data, set) {
     lens.render(width);
     return state.message ? "" : words; // a message speaks for itself
   }
-  return { state, look, parts: [toolbar, results] };
+  return { state, look, parts: [toolbar, results, makeLink("float.html", () => ({
+    [state.selected.name]: state.entry, rounding: state.rounding, saturate: state.saturate,
+    rows: state.shown.map(({ name }) => name) }))] };
 }
 
 explore("floatlab", CSS, buildLab);

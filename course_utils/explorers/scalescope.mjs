@@ -1,5 +1,6 @@
 // ScaleScope: one gradient and all of them against a format's range. State lives in here, per host.
 
+import { makeLink } from "./address.mjs";
 import { rangeOf } from "./bands.mjs";
 import { makeBathtub } from "./bathtub.mjs";
 import { makeChart } from "./chart.mjs";
@@ -46,7 +47,9 @@ function buildScope({ layers, formats }, set) {
     setText(rest, describeRest(view.counts));
     return `${follow.update(view)} ${view.label}`;
   }
-  return { state, look, parts: [toolbar, bathtub.element, picture, follow.element] };
+  return { state, look, parts: [toolbar, bathtub.element, picture, follow.element,
+    makeLink("bathtub.html", () => ({ scale: state.scale, format: state.limits.name,
+      of: state.layer.name, follow: state.followed }))] };
 }
 
 explore("scalescope", CSS, buildScope);

@@ -1,6 +1,7 @@
 // SoftmaxCliff: the gradient of one wrong sample against the logit gap, in three dtypes,
 // and on it the samples of a batch.
 
+import { makeLink } from "./address.mjs";
 import { PAPER, draw, labelled, make, makeChips, setText } from "./dom.mjs";
 import { explore, makeDial, makeMenu } from "./drawing.mjs";
 import {
@@ -42,7 +43,7 @@ function buildCliff({ step, first, curves, samples }, set) {
       "Size of the gradient of one wrong sample (equal lines stand side by side):",
       ...names.map((name) => make(`span.key.${name}`, name)),
       "Dot: a sample of the batch, empty if it teaches nothing in bfloat16"),
-    picture, sentence];
+    picture, sentence, makeLink("cliff.html", () => state)];
 
   // The samples as dots on bfloat16's line, near ones in a pile; at the left edge those
   // that are right, at the right edge those beyond the axis.

@@ -15,6 +15,7 @@ __dir__, __getattr__ = late_names(
         "base": "Picture",
         "budgets": "time_budget",
         "curves": "histories",
+        "devices": "lanes",
         "histograms": "histogram",
         "looks": "COLORS",
         "speed": "comparison",

@@ -32,7 +32,9 @@ class Quantized:
     tensor_scale: float  # of nvfp4, one more factor of every value; else 1
 
 
-def quantize(values: ArrayLike, fmt: str, block: int | None = None) -> Quantized:
+def quantize(
+    values: ArrayLike, fmt: str, block: int | None = None, up: bool = False
+) -> Quantized:
     """Round values to a format of `BLOCK_FORMATS`, with a scale for each block of them.
 
     Args:
@@ -40,19 +42,25 @@ def quantize(values: ArrayLike, fmt: str, block: int | None = None) -> Quantized
             by row; zeros fill the last one.
         block: how many values share a scale, if not as many as the format says: a whole number
             from 1 on.
+        up: round the scales of MX formats up, so that nothing becomes too large.
 
     An MX scale is the power of two in the block's largest size (the largest one at or
     below it) over that in the largest number of the element type, and at least
-    2**-127, as section 6.3 of the specification has it. The scale of nvfp4 is an E4M3
-    number that brings the largest size to 6, and that of the tensor a float32 that
-    brings the largest scale to 448. Elements are rounded to nearest even, and what is
-    too large becomes the largest number. Where a size under a scale is not finite, all
-    values under it become NaN. ValueError with one sentence for what is no number, and
-    for another format or block.
+    2**-127, as section 6.3 of the specification has it; with `up` it is the smallest
+    power of two with which the largest size fits. The scale of nvfp4 is an E4M3 number
+    that brings the largest size to 6, and that of the tensor a float32 that brings the
+    largest scale to 448. Elements are rounded to nearest even, and what is too large
+    becomes the largest number. Where a size under a scale is not finite, all values
+    under it become NaN. ValueError with one sentence for what is no number, and for
+    another format or block.
 
     Example:
         >>> quantize([4.0, 0.3, 0.1], "mxfp4_e2m1").values.tolist()
         [4.0, 0.5, 0.0]
+        >>> quantize([7.0, 0.3, 0.1], "mxfp4_e2m1").values.tolist()
+        [6.0, 0.5, 0.0]
+        >>> quantize([7.0, 0.3, 0.1], "mxfp4_e2m1", up=True).values.tolist()
+        [8.0, 0.0, 0.0]
     """
     if not isinstance(fmt, str) or fmt not in BLOCK_FORMATS:
         raise ValueError(
@@ -81,6 +89,8 @@ def quantize(values: ArrayLike, fmt: str, block: int | None = None) -> Quantized
         scales = np.ones(len(rows))
     elif info.stype is infos.format_info_ocp_e8m0:
         octave = np.frexp(largest)[1] - 1 - info.etype.emax
+        if up:  # one more where the largest size lies above the largest number
+            octave += largest > np.ldexp(info.etype.max, octave)
         scales = np.ldexp(1.0, np.where(largest > 0, np.maximum(octave, -127), -127))
         scales[np.isnan(largest)] = np.nan
     else:

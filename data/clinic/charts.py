@@ -3,6 +3,8 @@
 The cures are written so that they can be tried on the other patients too.
 """
 
+import numpy as np
+
 CAREFUL = """\
 import keras
 import tensorflow as tf
@@ -43,7 +45,7 @@ CHARTS = {
     "mask": {
         "title": "Digits as sequences",
         "family": "nan",
-        "symptom": "The loss is NaN from the first step on, for every batch.",
+        "symptom": "The loss is NaN from the first step on.",
         "diagnosis": "a mask constant beyond float16",
         "cure": "Mask with a number that float16 has, such as -1e4.",
         "edits": {r"-1e9\b": "-1e4"},
@@ -62,22 +64,21 @@ CHARTS = {
         "title": "Digits from a camera",
         "family": "fine",
         "symptom": "The training loss falls, but each validation is NaN.",
-        "diagnosis": "statistics spoiled in a skipped step",
+        "diagnosis": "statistics of a skipped step",
         "cure": "Put the moving statistics back when a step was skipped.",
         "edits": {r"keras\.Sequential\(": "Careful("},
         "before": CAREFUL,
         "well": lambda v: v.report["accuracy"] > 0.8,
     },
-    "late": {
-        "title": "A wide network",
+    "waits": {
+        "title": "Scanned digits",
         "family": "fine",
         "symptom": "A step takes as long under mixed_bfloat16 as in float32.",
-        "diagnosis": "a policy set after the layers were made",
-        "cure": "Set the policy first: a layer takes it when it is made, and keeps it.",
-        "edits": {
-            r"(?s)(def build.*?)    (keras\.config\.set_dtype_policy\(.*?\)\n)": r"\2\n\n\1"
-        },
-        "well": lambda v: "bfloat16" in {each.compute_dtype for each in v.model.layers},
+        "diagnosis": "a wait for each batch",
+        "cure": "Keep each picture that was read.",
+        "edits": {r"(?m)^def picture": "@functools.cache  # each is read once\ndef picture"},
+        "before": "import functools\n\n",
+        "well": lambda v: 2 * sum(v.waits[-12:]) < sum(v.ms[-12:]),
     },
     "scale_loss": {
         "title": "A training step of one's own",
@@ -106,7 +107,7 @@ CHARTS = {
         "title": "A mean of all that was seen",
         "family": "later",
         "symptom": "For some epochs the loss falls. From then on it is NaN.",
-        "diagnosis": "a running sum that passes 65504",
+        "diagnosis": "a running sum beyond 65504",
         "cure": "Let the layer compute in float32: a weight is read in 16 bits, to add to it, too.",
         "edits": {r"Centre\(\)": 'Centre(dtype="float32")'},
         "well": lambda v: v.report["accuracy"] > 0.8,
@@ -124,7 +125,7 @@ CHARTS = {
         "title": "Four batches at a time",
         "family": "fine",
         "symptom": "Many steps move no weight.",
-        "diagnosis": "healthy: it collects four batches",
+        "diagnosis": "healthy: collects four batches",
         "cure": "Leave it alone.",
         "edits": {},
         "well": lambda v: v.report["accuracy"] > 0.8,
@@ -142,7 +143,7 @@ CHARTS = {
         "title": "A run in two parts",
         "family": "jump",
         "symptom": "After the run is resumed, the loss jumps up.",
-        "diagnosis": "an optimizer that was not built when its file was read",
+        "diagnosis": "an optimizer loaded before it was built",
         "cure": "Build the optimizer before you load.",
         "edits": {
             r"(?m)^( *)model\.compile\(.*$": (
@@ -155,7 +156,7 @@ CHARTS = {
         "title": "Clipped gradients",
         "family": "still",
         "symptom": "The loss does not move, and nothing is NaN.",
-        "diagnosis": "gradients clipped before they are unscaled",
+        "diagnosis": "gradients clipped while scaled",
         "cure": "Let the inner optimizer clip.",
         "edits": {
             r"gradients, _ = tf\.clip_by_global_norm\(.*\)": "",
@@ -169,7 +170,7 @@ CHARTS = {
         "title": "A narrow network",
         "family": "fine",
         "symptom": "A step takes as long under mixed_bfloat16 as in float32.",
-        "diagnosis": "healthy: too narrow to gain time",
+        "diagnosis": "healthy: too narrow",
         "cure": "Leave it alone, or train something wider.",
         "edits": {},
         "well": lambda v: v.report["accuracy"] > 0.7,
@@ -178,7 +179,7 @@ CHARTS = {
         "title": "Weights of another run",
         "family": "nan",
         "symptom": "The loss is NaN in every step. An earlier run in bfloat16 was well.",
-        "diagnosis": "activations that bfloat16 holds and float16 does not",
+        "diagnosis": "activations beyond float16",
         "cure": "Compute that layer in float32, or go on in bfloat16.",
         "edits": {r"kernel_initializer=LARGE\)": 'kernel_initializer=LARGE, dtype="float32")'},
         "well": lambda v: v.report["accuracy"] > 0.8,
@@ -186,8 +187,8 @@ CHARTS = {
     "bfloat16": {
         "title": "Small steps",
         "family": "still",
-        "symptom": "The loss hardly falls.",
-        "diagnosis": "weights of 16 bits, steps too small for them",
+        "symptom": "Each epoch has the losses of the epoch before.",
+        "diagnosis": "Adam on weights of bfloat16",
         "cure": "Keep the weights in float32: mixed_bfloat16.",
         "edits": {r'policy\("(b?float16)"\)': r'policy("mixed_\1")'},
         "well": lambda v: v.report["accuracy"] > 0.8,
@@ -196,7 +197,7 @@ CHARTS = {
         "title": "One loss of several",
         "family": "still",
         "symptom": "The loss does not move, and the scale stands still.",
-        "diagnosis": "a loss scale so small that the gradients stay zero",
+        "diagnosis": "a loss scale too small",
         "cure": "Take a larger loss scale: Keras's own begins at 32,768.",
         "edits": {r"keras\.optimizers\.LossScaleOptimizer\((\w+), .*\)": r"\1"},
         "well": lambda v: v.report["accuracy"] > 0.8,
@@ -205,10 +206,60 @@ CHARTS = {
         "title": "Degrees in two rooms",
         "family": "still",
         "symptom": "The loss hardly falls. In float32 it fell at once.",
-        "diagnosis": "the gradient of a bias added up in bfloat16",
+        "diagnosis": "a bias added up in bfloat16",
         "cure": "Add the bias with +, whose gradient is added up in float32.",
         "edits": {r"layers\.Dense\((?=2\)|16, activation=.tanh)": "Plain("},
         "before": PLAIN,
         "well": lambda v: v.losses[-1] < 10,
+    },
+    "late": {
+        "title": "A wide network",
+        "family": "fine",
+        "symptom": "A step takes as long under mixed_bfloat16 as in float32.",
+        "diagnosis": "a policy set too late",
+        "cure": "Set the policy first: a layer takes it when it is made, and keeps it.",
+        "edits": {
+            r"(?s)(def build.*?)    (keras\.config\.set_dtype_policy\(.*?\)\n)": r"\2\n\n\1"
+        },
+        "well": lambda v: "bfloat16" in {each.compute_dtype for each in v.model.layers},
+    },
+    "pool": {
+        "title": "Maps that share a pixel",
+        "family": "still",
+        "symptom": "The loss does not move, and is a number in each step. So nothing overflows.",
+        "diagnosis": "a NaN hidden by a max pooling",
+        "cure": "Use ops.softmax, which subtracts the largest number before it takes exp.",
+        "edits": {r"parts = ops\.exp\(x\)\n.*": "return ops.softmax(x, axis=-1)"},
+        "well": lambda v: v.report["accuracy"] > 0.7,
+    },
+    "masking": {
+        "title": "Rows that were not measured",
+        "family": "still",
+        "symptom": "Validation stays at chance, though each missing row is masked.",
+        "diagnosis": "a mask value rounded",
+        "cure": "Let the Masking layer compute in float32.",
+        "edits": {r"Masking\(MISSING\)": 'Masking(MISSING, dtype="float32")'},
+        "well": lambda v: v.report["accuracy"] > 0.6,
+    },
+    "called": {
+        "title": "Counts and volts",
+        "family": "fine",
+        "symptom": "It trains, and predict is right, but the model called by hand returns NaN.",
+        "diagnosis": "an overflow in calls alone",
+        "cure": "Multiply the two factors first: x * 0.1.",
+        "edits": {r"x / 1e-4 \* 1e-5": "x * 0.1"},
+        "well": lambda v: (
+            v.report["accuracy"] > 0.7
+            and 0 < float(v.model(np.full((1, 64), 16, "float32"))[0, 0]) < 1
+        ),
+    },
+    "blame": {
+        "title": "A shuffled data set",
+        "family": "still",
+        "symptom": "Since the script was changed to mixed_float16, it learns nothing.",
+        "diagnosis": "no fault of 16 bits: labels mixed up",
+        "cure": "Shuffle both in one call, so that they stay together.",
+        "edits": {r"shuffle\(x, (.*?)\), shuffle\(y, .*\)": r"shuffle(x, y, \1)"},
+        "well": lambda v: v.report["accuracy"] > 0.7,
     },
 }

@@ -5,7 +5,7 @@ from sklearn.datasets import load_digits
 
 x, y = load_digits(return_X_y=True)
 x = (x / 16).astype("float32").reshape(-1, 8, 8, 1)
-EPOCHS = 4
+EPOCHS = 2
 
 
 def build():

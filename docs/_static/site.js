@@ -21,3 +21,27 @@ addEventListener("resize", mark);
 mark();
 // Sphinx's captions of the navigation are headings of no level.
 for (const caption of document.querySelectorAll(".caption[role=heading]")) caption.ariaLevel = 2;
+// An explorer that has a page knows where it lies: the button copies a whole link.
+const root = new URL(document.documentElement.dataset.content_root, location);
+for (const host of document.querySelectorAll(".content :is([data-floatlab], [data-scalescope], [data-softmaxcliff])")) {
+  const link = host.shadowRoot?.querySelector(".link");
+  if (link) {
+    const ending = link.address;
+    link.address = () => new URL(ending(), root).href;
+  }
+}
+// Where to paste an error: on the page of what people ask, and on the search's own (phrases.js).
+const asked = document.querySelector("#what-people-ask > p");
+const found = document.getElementById("search-results");
+if (asked || found) {
+  const form = document.createElement("form");
+  form.action = "search.html";
+  form.className = "paste";
+  form.innerHTML = `${found ? "<h1>Search</h1>" : ""}
+    <label for="pasted">An error text, whole or in part, or a question</label>
+    <textarea id="pasted" name="q" rows="3"></textarea><button>Search this site</button>`;
+  if (found) found.before(form);
+  else asked.after(form);
+}
+const box = document.querySelector(".sidebar-search");
+if (box) box.placeholder = "Search, or paste an error";

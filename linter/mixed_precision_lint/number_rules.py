@@ -98,7 +98,8 @@ def _seen_in(call):
 
 def _mask(layer, dtype):
     value = layer.mask_value
-    if not isinstance(value, (int, float)) or rounded(value, dtype) == value:
+    # A whole number is rounded as the input is, and so equals it.
+    if not isinstance(value, float) or rounded(value, dtype) == value:
         return ""
     return (
         f"mask_value={value:g} is {rounded(value, dtype):g} in {dtype}, which no input "

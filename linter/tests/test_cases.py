@@ -351,6 +351,8 @@ NUMBERS = {
         lambda n: chain(Hides(n)), [float(np.finfo("float32").min)], [-1e9]),
     "Masking": made(
         "MP028 nothing is masked", masks_nothing, F16, masked, [-9999.0], [-9999.0]),
+    "Masking, by a whole number": made(
+        "MP028 nothing is masked", masks_nothing, F16, masked, [-9999.0], [-9999]),
     "years": made(
         "MP028 wrong bins", partial(in_wrong_bins, YEARS, np.array([[1983], [1998], [2009.0]])),
         BF16, lambda dtype: binned(YEARS, dtype), ["bfloat16"], ["float32"]),

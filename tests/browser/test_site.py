@@ -1,5 +1,7 @@
 """The web site: whole, alive without a kernel, and asking nobody for anything."""
 
+import json
+import re
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -65,10 +67,25 @@ def test_every_page_is_there_and_every_link_leads_somewhere(site):
             file, anchor = unquote(address.path), unquote(address.fragment)
             target = (path.parent / file).resolve() if file else path
             assert target.exists(), (path.name, link)
-            if anchor and target in pages:
+            # a state is no anchor: tests/browser/test_toys.py opens them
+            if anchor and "=" not in anchor and target in pages:
                 assert anchor in pages[target].ids, (path.name, link)
         assert all(alt and not alt.endswith((".png", ".svg")) for alt in page.alts)
     assert sum(path.stat().st_size for path in site.rglob("*") if path.is_file()) < 15e6
+    passages = site / "_static/passages.js"
+    assert passages.stat().st_size < 500e3
+    words = passages.read_text(encoding="utf-8").removeprefix("const PASSAGES = ")
+    searched = json.loads(words.removesuffix(";\n"))
+    assert len(searched) > 30
+    for name, _, rows in searched:
+        assert {id for _, id, _ in rows} <= pages[site / f"{name}.html"].ids, name
+
+
+def copied(explorer):
+    """The link that an explorer says it copied, or shows."""
+    told = explorer.locator(".link [role=status]")
+    expect(told).to_contain_text("#")  # copying takes a moment
+    return told.inner_text().split()[-1]
 
 
 @pytest.mark.browser
@@ -101,6 +118,22 @@ def test_it_is_alive_in_a_browser_and_asks_nobody(chromium, site, width):
         expect(explorer).to_be_in_viewport()
         explorer.get_by_role("button", name="65504").click()
         expect(explorer.get_by_label("Number or code")).to_have_value("65504")
+        explorer.get_by_role("button", name="Copy link: float.html#…").click()
+        link = copied(explorer)
+        assert link.startswith(f"{(site / 'float.html').as_uri()}#float16=65504&")
+        page.goto(link)
+        expect(page.locator("main > .told")).to_be_empty()
+        assert page.locator(".row:visible").count() == 3
+        page.go_back()
+        page.goto((site / "notebooks/03_policy.html").as_uri())
+        cliff = page.locator("[data-softmaxcliff]")
+        cliff.get_by_role("button", name="Copy link: cliff.html#…").click()
+        link = copied(cliff)
+        assert link == f"{(site / 'cliff.html').as_uri()}#scale=0&batch=32"
+        page.goto((site / "ask.html").as_uri())
+        page.locator("a[href^='float.html#']").first.click()
+        expect(page.locator(".row.selected .value")).to_have_text("infinity")
+        page.goto((site / "index.html").as_uri())
         page.locator("a:has(img[src*=speed])").click()
         expect(page.get_by_role("heading", level=1)).to_contain_text("Start here")
         page.goto((site / "search.html").as_uri() + "?q=subnormal")
@@ -144,7 +177,87 @@ def test_the_card_opens_and_no_page_has_a_serious_violation(page, site):
     expect(page.locator("h1")).to_have_text("Mixed precision: the decision card")
     for size in ({"width": 1400, "height": 900}, PHONE):
         page.set_viewport_size(size)
-        for name in ("index", "ask", "ledger", "layers", "notebooks/01_floats"):
-            page.goto((site / f"{name}.html").as_uri())
+        for name in (
+            "index",
+            "ask",
+            "ledger",
+            "layers",
+            "notebooks/01_floats",
+            "search",
+        ):
+            query = "?q=Attempting+to+unscale" if name == "search" else ""
+            page.goto((site / f"{name}.html").as_uri() + query)
             found = Axe().run(page).response["violations"]
             assert not [rule for rule in found if rule["impact"] in SERIOUS], name
+
+
+ASK = (COURSE / "docs/ask.md").read_text(encoding="utf-8")
+# What differs from one reader to the next, before a text and behind it.
+TRACE = """Traceback (most recent call last):
+  File "/home/ana/work 2/train.py", line {n}, in <module>
+    history = model.fit(x_train, y_train, epochs={n})
+  File "C:\\venv\\Lib\\site-packages\\keras\\src\\utils\\traceback_utils.py", line 12{n}
+tensorflow.python.framework.errors_impl.InvalidArgumentError: """
+AFTER = " [[{{{{node functional_{n}/dense_{n}/MatMul}}}}]] at 0x7f{n}b3c, shape=(None, {n}4, 8)"
+FIND = """texts => texts.map(text => find(text).found.map(({passage}) =>
+  `${passage.page}#${passage.id}`)[0] ?? "nothing")"""
+
+# The addresses of the answers, by their headings.
+ADDRESSES = """() => Object.fromEntries(passages.filter(one => one.page === "ask")
+  .map(one => [one.heading, `ask#${one.id}`]))"""
+UNKNOWN = {
+    "bananas grow on trees": "shares more than a word",
+    "the optimizer that scales losses": "No page says three of your words in a row",
+}
+
+
+def as_others_met_it(text, n):
+    """An error text of the page with other numbers, names and places in it."""
+    text = re.sub(r"(?<![\w.])\d+(?!\w)", lambda m: str(int(m[0]) + n), text)
+    text = text.replace("'Mul'", "'AddV2'").replace("'x'", f"'x_{n}'")
+    return TRACE.format(n=n) + text + AFTER.format(n=n)
+
+
+def error_texts():
+    """(Heading, text) of each error text that a heading of the page quotes."""
+    code = re.compile(r"(`+)(.+?)(?<!`)\1(?!`)")
+    for heading in re.findall("^## (.*)", ASK, re.M):
+        for _, text in code.findall(heading):
+            if " " in text:
+                yield code.sub(r"\2", heading), text
+
+
+@pytest.mark.browser
+def test_a_pasted_error_leads_to_its_answer(page, site):
+    page.goto((site / "search.html").as_uri())
+    addresses = page.evaluate(ADDRESSES)
+    texts = list(error_texts())
+    assert len(texts) >= 10
+    right = [addresses[heading] for heading, _ in texts]
+    for n in (1, 7, 31):
+        asked = [as_others_met_it(text, n) for _, text in texts]
+        assert page.evaluate(FIND, asked) == right
+    questions = [heading for heading in addresses if len(heading.split()) > 6]
+    assert page.evaluate(FIND, questions) == [addresses[each] for each in questions]
+
+
+@pytest.mark.browser
+def test_the_search_needs_no_mouse_and_says_what_it_did_not_find(page, site):
+    asked = []
+    page.on("request", lambda request: asked.append(urlsplit(request.url).scheme))
+    page.goto((site / "ask.html").as_uri())
+    page.get_by_label("An error text").focus()
+    page.keyboard.insert_text("'AddV2' Op\nhas type float32 that does not match")
+    for key in ("Tab", "Enter"):
+        page.keyboard.press(key)
+    expect(page.get_by_role("status")).to_contain_text("has 8 words")
+    marked = page.locator("mark").first
+    expect(marked).to_have_text("Op has type float32 that does not match")
+    page.get_by_role("button", name="Search this site").focus()
+    for key in ("Tab", "Enter"):
+        page.keyboard.press(key)
+    page.wait_for_url("**/ask.html#was-expected-to-be*")
+    for text, said in UNKNOWN.items():
+        page.goto((site / "search.html").as_uri() + f"?q={text}")
+        expect(page.get_by_role("status")).to_contain_text(said)
+    assert set(asked) == {"file"}

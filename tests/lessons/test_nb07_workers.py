@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from course_utils.lessons.nb07 import fit_attempts, overflow
+from course_utils.distributed import drill
+from course_utils.lessons.nb07 import fit_attempts
 from tools import record
 from tools.notebook_cells import Cells
 
@@ -52,9 +53,8 @@ def test_workers_go_on_from_the_newest_checkpoint_that_all_have(tmp_path):
     assert newest(tmp_path, 3) is None
 
 
-def test_a_worker_that_waits_says_so_once_after_its_last_step(capfd, monkeypatch):
+def test_a_worker_that_waits_says_so_once_after_its_last_step(capfd):
     """Two that said so together once printed it into one line, in two of ten runs."""
-    monkeypatch.setattr(overflow, "SILENCE", 0.3)
-    overflow.print_as_they_come([["step 0"], ["step 1"], ["step 2"]])
+    drill.print_as_they_come([["step 0"], ["step 1"], ["step 2"]], 0.3)
     time.sleep(1)
     assert capfd.readouterr().out == '["step 0"]\n["step 1"]\n["step 2"]\nsilence\n'

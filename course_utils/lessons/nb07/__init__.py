@@ -3,5 +3,5 @@
 from course_utils import late_names
 
 __dir__, __getattr__ = late_names(
-    __name__, {"exchange": "measure_exchange", "figures": "draw_lanes draw_strategies"}
+    __name__, {"exchange": "measure_exchange", "figures": "draw_strategies"}
 )

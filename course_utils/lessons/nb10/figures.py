@@ -25,7 +25,7 @@ def draw_plans(table: pd.DataFrame, order: dict) -> Picture:
     ax.margins(x=0.3)
     corner = [ax.get_xlim()[0], order["times"]]
     bottom = 0.7 * min(order["MB"], *table["MB"])
-    ax.set_ylim(bottom)
+    ax.set(xlim=corner[0], ylim=bottom)
     ax.fill_between(corner, order["MB"], bottom, color=INK, alpha=0.15)
     title = f"At most {order['MB']} MB and {order['times']} times as long"
     ax.set(title=title, xlabel="times as long as float32", ylabel="MB, counted")

@@ -1,1 +1,7 @@
 """What notebook 11 alone uses."""
+
+from course_utils import late_names
+
+__dir__, __getattr__ = late_names(
+    __name__, {"figures": "draw_blind_steps", "recipes": "compare_recipes"}
+)

@@ -8,11 +8,11 @@ from course_utils.lessons.nb11 import judge
 TITLE = "Train and store with eight bits and fewer"
 
 PREDICTION = Prediction(
-    measures={"": ("the other values that become zero", "of 31")},
+    measures={"": ("the steps for which the network guesses", "steps")},
     example=10,
-    parse=within(0, 31),
-    wanted="a number from 0 to 31",
-    respond="You expect that {:g} of the other 31 values become zero.".format,
+    parse=within(0, 10_000),
+    wanted="a number from 0 to 10,000",
+    respond="You expect that the network guesses for {:,.0f} steps.".format,
 )
 
 BLOCK = Fields(
@@ -52,34 +52,15 @@ EXERCISES = [
         id=1,
         minutes=5,
         solution=judge.SCALE,
-        name="block_scale",
-        answer=Function(judge.scale_problem, judge.BLOCKS),
+        answer=judge.rounding_problem,
         slips=judge.SCALE_SLIPS,
-        wrong=[(lambda block: "1", "return one number")],
+        wrong=[({"scale": 0.25, "rounds": "up"}, "give the function")],
         hints=[
             "`np.floor(np.log2(largest, dtype=float))` is the power of two in the largest size.",
             "6, the largest number of MXFP4, lies between 2² and 2³. What stood there for E4M3?",
         ],
-        right="These are the scales of the MX standard, and a scale is one byte: its exponent.",
-    ),
-    Exercise(
-        id=2,
-        minutes=3,
-        solution=judge.GRADIENTS
-        + """\
-
-from course_utils.formats import blocks
-
-for size in (8, 16, 32, 64, 128):
-    kept = blocks.quantize(gradients, "mxfp4_e2m1", size).values
-    print(f"blocks of {size:3}: {np.mean(kept == 0):.1%} become zero")
-answer = {"block": 16, "bits": 4 + 8 / 16}""",
-        answer=BLOCK,
-        hints=[
-            "Round with `blocks.quantize(gradients, 'mxfp4_e2m1', size).values`, and count zeros.",
-            "A block of n values has n · 4 + 8 bits.",
-        ],
-        right="16 neighbors have one size here. A block that is longer mixes two of them.",
+        right="Down is the rule of the standard's text, up that of several libraries. Section"
+        " 6 compares them.",
     ),
     Exercise(
         id=3,
@@ -99,24 +80,22 @@ answer = {"block": 16, "bits": 4 + 8 / 16}""",
         right="One spike is ignored, and two steps of growth are followed.",
     ),
     Exercise(
-        id=4,
-        minutes=4,
-        solution="""\
-# blocks in 8.25 bits take 99 MB, the head 33 MB, the embedding in 4.25 bits 17 MB
-answer = {"embedding": "mxfp4", "blocks": "mxfp8", "head": "mxfp8"}""",
-        answer=judge.budget_problem,
-        wrong=[
-            (dict.fromkeys(judge.PARAMETERS, "mxfp8"), "165 MB, and 150 are there"),
-            (dict.fromkeys(judge.PARAMETERS, "mxfp4"), "The head loses most"),
-            (
-                {"embedding": "mxfp8", "blocks": "mxfp4", "head": "bfloat16"},
-                "The largest layer",
-            ),
-        ],
+        id=2,
+        minutes=3,
+        solution=judge.GRADIENTS
+        + """\
+
+from course_utils.formats import blocks
+
+for size in (8, 16, 32, 64, 128):
+    kept = blocks.quantize(gradients, "mxfp4_e2m1", size).values
+    print(f"blocks of {size:3}: {np.mean(kept == 0):.1%} become zero")
+answer = {"block": 16, "bits": 4 + 8 / 16}""",
+        answer=BLOCK,
         hints=[
-            "In MB: 32 million parameters take 64, 33 or 17, and 96 million take 192, 99 or 51.",
-            "Which layer loses least for each megabyte that it saves?",
+            "Round with `blocks.quantize(gradients, 'mxfp4_e2m1', size).values`, and count zeros.",
+            "A block of n values has n · 4 + 8 bits.",
         ],
-        right="149 MB, 0.9 points lost. Four bits for the largest layer would lose 1.1.",
+        right="16 neighbors have one size here. A block that is longer mixes two of them.",
     ),
 ]

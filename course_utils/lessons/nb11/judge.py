@@ -1,13 +1,13 @@
-"""Judges of notebook 11: a block size, the scale of a block, a delayed scale, a byte
-budget.
-"""
+"""Judges of notebook 11: a block size, the scale of a block, a delayed scale."""
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from course_utils.exercises.answers import call, describe, missing_key, number
+from course_utils.exercises.functions import Function
 from course_utils.exercises.judges import Choice
 from course_utils.formats import blocks
 
@@ -34,8 +34,10 @@ def block_scale(block):
     return 2.0 ** (np.floor(np.log2(largest, dtype=float)) - 2)
 
 
+answer = {"scale": block_scale, "rounds": "down"}
 """
 OCTAVE = "np.floor(np.log2(largest, dtype=float))"
+SMALLEST = {f"{OCTAVE} - 2": "np.ceil(np.log2(largest / 6, dtype=float))"}
 SCALE_SLIPS = {
     "of either sign": {"np.abs(block).max()": "block.max()"},
     "are all 0": {"    if largest == 0:\n        return 1.0\n": ""},
@@ -44,15 +46,27 @@ SCALE_SLIPS = {
     "E4M3's scale": {" - 2)": " - 8)"},
     "times too large": [{"np.floor": "np.ceil"}, {" - 2)": " - 1)"}, {" - 2)": ")"}],
     "times too small": {" - 2)": " - 3)"},
+    "the other way": [SMALLEST, {'"down"': '"up"'}],
 }
 BLOCKS = tuple(
     np.array(block, "float32")
     for block in ([1.5, 0.25], [-48.0, -3.0], [3e-6, -1e-6], [0.0])
 )
+ROUNDS = Choice("", {}, ("down", "up"))
 
 
-def scale_problem(function: object, block: np.ndarray) -> str | None:
-    """What is wrong with the learner's scale of a block, or None."""
+def rounding_problem(answer: Any) -> str | None:
+    """What is wrong with the learner's scale of a block and its rule, or None."""
+    if problem := missing_key(answer, ("scale", "rounds")):
+        return problem
+    rule = ROUNDS.read(answer["rounds"])
+    if rule is None:
+        return f"rounds: {ROUNDS(answer['rounds'])}"
+    return Function(partial(scale_problem, rule), BLOCKS)(answer["scale"])
+
+
+def scale_problem(rule: str, function: object, block: np.ndarray) -> str | None:
+    """What is wrong with a scale of a block by the rule "down" or "up", or None."""
     result = call(function, block.copy(), end="`return` and the scale")
     scale = number(result)
     case = f"For {', '.join(f'{value:g}' for value in block)} you return"
@@ -61,9 +75,15 @@ def scale_problem(function: object, block: np.ndarray) -> str | None:
         if not block.any():
             why = "Where values are all 0, their logarithm is infinite."
         return f"{case} {describe(result)}: return one number above 0. {why}"
-    right = float(blocks.quantize(block, "mxfp4_e2m1").scales[0])
+    up = rule == "up"
+    right, other = (
+        blocks.quantize(block, "mxfp4_e2m1", up=way).scales.item()
+        for way in (up, not up)
+    )
     if scale == right or not block.any():
         return None
+    if scale == other:
+        return f"{case} {scale:.4g}: that is rounded the other way, and you say {rule}."
     verdict = f"{case} {scale:.4g}, and the scale is {right:.4g}"
     if math.frexp(scale)[0] != 0.5:
         return f"{verdict}. Yours is no power of two."
@@ -74,7 +94,7 @@ def scale_problem(function: object, block: np.ndarray) -> str | None:
     off = f"{scale / right:g} times too large"
     if scale < right:
         off = f"{right / scale:g} times too small"
-    return f"{verdict}. Yours is {off}: round the logarithm down, and subtract 2."
+    return f"{verdict}. Yours is {off}: down, 4 goes into the largest size; up, 6."
 
 
 # --- a delayed scale ------------------------------------------------------------------
@@ -130,55 +150,4 @@ def delayed_problem(
     return (
         f"Your scale makes {top:.3g} of {now:g}: too small. E4M3 reaches 448; do you divide"
         " by a size?"
-    )
-
-
-# --- a byte budget --------------------------------------------------------------------
-
-PARAMETERS = {"embedding": 32, "blocks": 96, "head": 32}  # millions
-BITS = {"bfloat16": 16, "mxfp8": 8.25, "mxfp4": 4.25}
-POINTS = {
-    "embedding": {"bfloat16": 0.0, "mxfp8": 0.1, "mxfp4": 0.5},
-    "blocks": {"bfloat16": 0.0, "mxfp8": 0.1, "mxfp4": 1.0},
-    "head": {"bfloat16": 0.0, "mxfp8": 0.3, "mxfp4": 6.0},
-}
-BUDGET = 150  # MB
-FORMAT = Choice("", {}, tuple(BITS))
-
-
-def megabytes(choice: dict[str, str]) -> float:
-    """What the three layers take, in MB, for a format each."""
-    return sum(PARAMETERS[name] * BITS[fmt] / 8 for name, fmt in choice.items())
-
-
-def points_lost(choice: dict[str, str]) -> float:
-    """The points of accuracy that a choice of formats loses."""
-    return sum(POINTS[name][fmt] for name, fmt in choice.items())
-
-
-# loses least within the budget
-BEST = {"embedding": "mxfp4", "blocks": "mxfp8", "head": "mxfp8"}
-
-
-def budget_problem(answer: Any) -> str | None:
-    """What is wrong with a format for each layer, or None."""
-    if problem := missing_key(answer, PARAMETERS):
-        return problem
-    choice: dict = {}
-    for name in PARAMETERS:
-        choice[name] = FORMAT.read(answer[name])
-        if choice[name] is None:
-            return f"{name}: {FORMAT(answer[name])}"
-    total = megabytes(choice)
-    if total > BUDGET:
-        return f"That takes {total:.0f} MB, and {BUDGET} are there."
-    if choice == BEST:
-        return None
-    why = "There is a choice that loses less."
-    if choice["head"] == "mxfp4":
-        why = "The head loses most of all in four bits."
-    elif choice["blocks"] == "mxfp4":
-        why = "The largest layer in four bits loses more than the embedding."
-    return (
-        f"That takes {total:.0f} MB and loses {points_lost(choice):.1f} points. {why}"
     )
