@@ -36,8 +36,15 @@ SPED = checks.rows(
     "device policy speedup", [*SPED, ("a TPU", "", np.nan), ("another", "", 1e9)]
 )
 
+PLANS = pd.DataFrame(
+    {"bits": [32, 16, 32, 16], "MB": [47, 35, 13, 9.8], "times": [1, 0.95, 1.5, 1.3]},
+    ["float32", "mixed_bfloat16", "float32, 4 × 64", "mixed_bfloat16, 4 × 64"],
+)
+ORDER = {"MB": 14.0, "times": 1.4}
+
 # The function and what it is given.
 EXAMPLES = {
+    "trade_off": partial(figures.trade_off, PLANS, ORDER),
     "comparison": partial(figures.comparison, checks.COMPARISON, 0.5),
     "histogram": partial(figures.histogram, {"early": GRADIENTS, "late": GRADIENTS}),
     "histories": partial(
@@ -267,3 +274,29 @@ def test_forty_devices_fit_on_a_screen_and_no_label_covers_another():
     assert len({label.get_text().split(":")[0] for label in labels}) == 40
     boxes = [label.get_window_extent() for label in labels]
     assert all(above.y0 > below.y1 - 1 for above, below in pairwise(boxes))
+
+
+# --- plans and an order
+
+
+def test_what_lies_in_the_corner_keeps_the_order():
+    ax = checks.drawn(figures.trade_off(PLANS, ORDER))
+    (corner,) = ax.collections
+    (area,) = corner.get_paths()
+    inside = {
+        line.get_label() for line in ax.lines if area.contains_point(*line.get_xydata())
+    }
+    assert inside == {"mixed_bfloat16, 4 × 64"}
+
+
+def test_a_limit_below_all_plans_shades_what_lies_below_it():
+    ax = checks.drawn(figures.trade_off(PLANS, {"MB": 7.8, "times": 1.4}))
+    (corner,) = ax.collections
+    (area,) = corner.get_paths()
+    heights = area.vertices[:, 1]
+    assert heights.max() == 7.8 and heights.min() == ax.get_ylim()[0] < 7
+
+
+def test_without_an_order_no_corner_is_shaded():
+    ax = checks.drawn(figures.trade_off(PLANS))
+    assert not ax.collections and ax.get_title() == "Memory and time of each plan"

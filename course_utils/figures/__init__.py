@@ -18,6 +18,7 @@ __dir__, __getattr__ = late_names(
         "devices": "lanes",
         "histograms": "histogram",
         "looks": "COLORS",
+        "plans": "trade_off",
         "speed": "comparison",
         "waterfalls": "waterfall",
     },

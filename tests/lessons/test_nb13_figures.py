@@ -23,14 +23,8 @@ POINTS = [
     ("Adam", "float16", 18.0, 5.0, 1.0),
 ]
 POINTS = checks.rows("label dtype intensity tflops ms", POINTS)
-AGAIN = {("float32", "kept"): (50e6, 0.1), ("float32", "remat"): (None, 0.2)}
-AGAIN = {
-    key: 3 * [[SimpleNamespace(peak_bytes=b, seconds=s)]]
-    for key, (b, s) in AGAIN.items()
-}
 EXAMPLES = {
     "draw_roofline": partial(figures.draw_roofline, DEVICE, POINTS),
-    "draw_remat": partial(figures.draw_remat, AGAIN, {key: 40.0 for key in AGAIN}),
     "draw_forecasts": partial(figures.draw_forecasts, profiling.recorded_forecasts()),
 }
 
@@ -42,11 +36,6 @@ def test_every_figure_has_an_example():
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_it_is_drawn_and_told_and_reads_on_its_card(name):
     checks.check_picture(EXAMPLES[name]())
-
-
-def test_the_words_say_what_is_seen():
-    words = "float32, remat: counted 40, unknown. Time of a step (ms)"
-    assert words in EXAMPLES["draw_remat"]().alt
 
 
 # --- the roofs

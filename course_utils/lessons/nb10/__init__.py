@@ -2,6 +2,4 @@
 
 from course_utils import late_names
 
-__dir__, __getattr__ = late_names(
-    __name__, {"figures": "draw_plans", "judge": "allowed draw_order"}
-)
+__dir__, __getattr__ = late_names(__name__, {"judge": "allowed draw_order"})

@@ -2,6 +2,4 @@
 
 from course_utils import late_names
 
-__dir__, __getattr__ = late_names(
-    __name__, {"figures": "draw_forecasts draw_remat draw_roofline"}
-)
+__dir__, __getattr__ = late_names(__name__, {"figures": "draw_forecasts draw_roofline"})

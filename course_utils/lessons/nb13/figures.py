@@ -14,8 +14,8 @@ from course_utils.figures.base import (
     name_all,
     panels,
 )
-from course_utils.figures.looks import COLORS, LINES, MARKERS, bar_look, line_look
-from course_utils.figures.words import described, or_unknown
+from course_utils.figures.looks import COLORS, LINES, MARKERS, line_look
+from course_utils.figures.words import described
 from course_utils.roofline import Device
 
 
@@ -105,39 +105,6 @@ def _dots(ax, points, scale, unit):
             text = f"{dot.intensity:.3g} operations per byte, {at[1]:.3g} {unit}, {dot.ms:.2g} ms"
             words.append(f"{dot.label} in {dot.dtype}: {text}")
     return "; ".join(words)
-
-
-def draw_remat(steps: dict, counted: dict) -> Picture:
-    """Peak memory and time of a step in several ways, beside the peak that was counted.
-
-    `steps`: {(policy, way): rounds, the first one to warm up}, a round the list of
-    `timed_model.Step` that make one update; the mean peak and the median time are drawn.
-    `counted`: {the same: MB}.
-    """
-    figure, (left, right) = panels(2, 10.0, 3.4)
-    names = []
-    ways = list(dict.fromkeys(way for _, way in steps))
-    for at, ((policy, way), (_, *rounds)) in enumerate(steps.items()):
-        tops = [
-            max(step.peak_bytes or np.nan for step in round_steps)
-            for round_steps in rounds
-        ]
-        ms = [1e3 * sum(step.seconds for step in round_steps) for round_steps in rounds]
-        names.append(policy.removeprefix("mixed_") + "\n" + way)
-        look = bar_look(policy) | {"alpha": 1 - 0.3 * ways.index(way)}
-        for ax, value in ((left, np.mean(tops) / 1e6), (right, np.median(ms))):
-            bars = ax.bar(at, np.nan_to_num(value), 0.7, **look)
-            ax.bar_label(bars, [or_unknown(value, "{:.0f}")], padding=2)
-    mb = [counted[key] for key in steps]
-    places = np.arange(len(steps))
-    left.plot(places + 0.24, mb, "D", mec="white", color=INK, label="counted")
-    for ax in (left, right):
-        name_all(ax.xaxis, names)
-    left.set(ylabel="MB", title="Peak of a step", ylim=(0, 1.35 * max(mb)))
-    right.set(ylabel="ms", title="Time of a step")
-    right.margins(y=0.15)
-    legend(left)
-    return described(figure)
 
 
 def draw_forecasts(table: pd.DataFrame) -> Picture:

@@ -1,4 +1,4 @@
-"""The figure of notebook 10: plans, and the order that they have to keep."""
+"""Plans for a training: the memory of each over its time, and an order to keep."""
 
 import pandas as pd
 
@@ -10,7 +10,7 @@ from course_utils.figures.words import described
 LOOKS = {32: (COLORS["float32"], "o"), 16: (COLORS["bfloat16"], "s")}
 
 
-def draw_plans(table: pd.DataFrame, order: dict) -> Picture:
+def trade_off(table: pd.DataFrame, order: dict | None = None) -> Picture:
     """The memory of each plan over its time, and the limits.
 
     `table`: a row for each plan, with bits (32 is a circle, 16 a square), MB and times.
@@ -23,10 +23,12 @@ def draw_plans(table: pd.DataFrame, order: dict) -> Picture:
         write(ax, *point, f"   {name}", ha="left")
     plain_logarithm(ax, "y")
     ax.margins(x=0.3)
-    corner = [ax.get_xlim()[0], order["times"]]
-    bottom = 0.7 * min(order["MB"], *table["MB"])
-    ax.set(xlim=corner[0], ylim=bottom)
-    ax.fill_between(corner, order["MB"], bottom, color=INK, alpha=0.15)
-    title = f"At most {order['MB']} MB and {order['times']} times as long"
+    title = "Memory and time of each plan"
+    if order:
+        corner = [ax.get_xlim()[0], order["times"]]
+        bottom = 0.7 * min(order["MB"], *table["MB"])
+        ax.set(xlim=corner[0], ylim=bottom)
+        ax.fill_between(corner, order["MB"], bottom, color=INK, alpha=0.15)
+        title = f"At most {order['MB']} MB and {order['times']} times as long"
     ax.set(title=title, xlabel="times as long as float32", ylabel="MB, counted")
     return described(figure)
