@@ -136,7 +136,7 @@ def test_the_solved_copy_refuses_an_order_that_no_plan_keeps():
     assert kept(plans.recorded(), judge.draw_order(plans.recorded(), "Noa")) == 0
     (said,) = (
         output.data["text/plain"]
-        for cell in plans.SOLVED.cells
+        for cell in plans.solved().cells
         if cell.id == "order"
         for output in cell.outputs
         if output.output_type == "execute_result"
