@@ -17,10 +17,10 @@ def trade_off(table: pd.DataFrame, order: dict | None = None) -> Picture:
     `order`: the limits of MB and times; what keeps both lies in the shaded corner.
     """
     figure, ax = canvas(8.0, 4.2)
-    for name, bits, *point in table[["bits", "times", "MB"]].itertuples():
+    for name, bits, times, mb in table[["bits", "times", "MB"]].itertuples():
         color, marker = LOOKS[bits]
-        ax.plot(*point, marker, color=color, markersize=9, label=name)
-        write(ax, *point, f"   {name}", ha="left")
+        ax.plot(times, mb, marker, color=color, markersize=9, label=name)
+        write(ax, times, mb, f"   {name}", ha="left")
     plain_logarithm(ax, "y")
     ax.margins(x=0.3)
     title = "Memory and time of each plan"

@@ -3,6 +3,7 @@
 import itertools
 import random
 import tempfile
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -202,7 +203,8 @@ def plans_problem(answer: Any) -> str | None:
         if problem := missing_key(plan, ("bits",)):
             return problem
         for key, value in plan.items():
-            if not attempt(lambda value=value, key=key: value in SETTINGS[key]):
+            known = SETTINGS.get(key, ())
+            if not attempt(partial(known.count, value)):
                 return f"{key} is {describe(value)}: choose from {SETTINGS}."
     bits = {plan["bits"] for plan in answer}
     if len(bits) > 1:
