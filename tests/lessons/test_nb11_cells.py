@@ -151,7 +151,7 @@ def test_the_same_weights_in_blocks_of_either_dimension_are_others(names):
     lines = NOTEBOOK.printed("transposes", names=found)
     found = [[float(x) for x in re.findall(r"([\d.]+)%", line)] for line in lines]
     same, once, again = np.transpose(found)
-    assert same[0] > 95 > same[1] > 70 > 40 > same[2]
+    assert same[2] < 40 < 70 < same[1] < 100 and same[0] > 95
     assert np.all(again >= once) and again[2] > 1.2 * once[2]
 
 
