@@ -10,14 +10,17 @@ import re
 
 from docutils import nodes
 
+from tools import toys
+
 FILE = "_static/passages.js"
 # Pages whose lists are entries of their own, each with an address.
 LISTED = ("ask", "glossary")
 # A notebook's outputs are tables and numbers; of them people paste what went wrong.
 PASTED = re.compile(r"Error|Warning| does not | cannot ")
 # Answers of exercises are no place to be sent to, lessons are cells of the notebooks, and
-# the card is no page of Sphinx's (tools/site.py).
+# the card and the pages of one explorer are none of Sphinx's (tools/site.py).
 LEFT_OUT = ("guide/", "notebooks/workshop", "notebooks/lightning", "data/decision_card")
+LEFT_OUT += tuple(toys.TITLES)
 
 
 def note(app, doctree):
