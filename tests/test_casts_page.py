@@ -6,7 +6,7 @@ import pytest
 
 from tools import casts, casts_page, reference
 from tools.canonical_form import COURSE
-from tools.casts import E4M3, E5M2, FLOAT16, INF, NAN
+from tools.casts import E4M3, E5M2, E8M0, FLOAT16, INF, NAN
 
 RECORD = json.loads((COURSE / "data/casts.json").read_text(encoding="utf-8"))
 NAMES = list(RECORD["libraries"])
@@ -81,6 +81,17 @@ def test_whole_numbers():
         both = {"44", "127"} if name == "TensorFlow" else {"127" if clips else "44"}
         assert set(made.split(" and ")) == both
         assert not clips or cast(name, "int8", NAN) == "0"
+
+
+def test_powers_of_two_alone():
+    for name in ("NumPy, ml_dtypes", "JAX"):
+        made = {cast(name, E8M0, value) for value in (0.0, -2, INF, NAN)}
+        assert made == {"NaN (0xff)"} and cast(name, E8M0, 2.99) == "2"
+    for name in ("PyTorch", "ONNX Runtime"):
+        assert cast(name, E8M0, 0.0) == "2⁻¹²⁷" and cast(name, E8M0, 3) == "4"
+    assert [cast("PyTorch", E8M0, value) for value in (2.99, -2)] == ["2", "2"]
+    found = [cast("ONNX Runtime", E8M0, value) for value in (2.99, -2, INF)]
+    assert found == ["4", "2⁻¹²⁷", "2¹²⁷"]
 
 
 def numbers(codes, row):

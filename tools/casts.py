@@ -22,6 +22,7 @@ import numpy as np
 
 COPIES = 67
 FLOAT16, BFLOAT16, E4M3, E5M2 = "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"
+E8M0 = "float8_e8m0fnu"  # the powers of two that MX formats scale by
 NAN, INF = "NaN", "infinity"
 # From float32. Ties first, then the ends, then what is no number.
 VALUES = {
@@ -29,6 +30,7 @@ VALUES = {
     BFLOAT16: (257, 259, 3.39e38, 3.4e38, 2.0**-134, -0.0, INF, NAN),
     E4M3: (17, 19, 448, 464, 465, 1e5, 2**-10, -0.0, INF, NAN),
     E5M2: (9, 11, 57344, 61439, 61440, 1e5, 2**-17, -0.0, INF, NAN),
+    E8M0: (3, 2.99, 1.5, 0.0, -2, INF, NAN),
     "int8": (2.5, -2.5, 127.5, 128, 300, -300, NAN),
 }
 # From float64: a little more than a tie of the format, which float32 does not see.
@@ -113,7 +115,7 @@ def onnx_cast():
     import onnxruntime
     from onnx import TensorProto, helper
 
-    kinds = {E4M3: "FLOAT8E4M3FN", E5M2: "FLOAT8E5M2"}
+    kinds = {E4M3: "FLOAT8E4M3FN", E5M2: "FLOAT8E5M2", E8M0: "FLOAT8E8M0"}
 
     def cast(x, to):
         kind = getattr(TensorProto, kinds.get(to, to.upper()))
@@ -124,8 +126,9 @@ def onnx_cast():
             helper.make_tensor_value_info("y", kind, [COPIES]),
         ]
         graph = helper.make_graph([node], "cast", ends[:1], ends[1:])
-        opset = [helper.make_opsetid("", 21)]
-        model = helper.make_model(graph, opset_imports=opset, ir_version=10)
+        opset = [helper.make_opsetid("", 24 if to == E8M0 else 21)]
+        version = 12 if to == E8M0 else 10
+        model = helper.make_model(graph, opset_imports=opset, ir_version=version)
         session = onnxruntime.InferenceSession(model.SerializeToString())
         given = onnxruntime.OrtValue.ortvalue_from_numpy(x)
         (out,) = session.run_with_ort_values(["y"], {"x": given})
@@ -146,8 +149,8 @@ def mlx_cast():
             given = mx.array(x, dtype=mx.float64)
             with mx.stream(mx.cpu):
                 out = given.astype(getattr(mx, to))
-        elif to in (E4M3, E5M2):
-            if to == E5M2:
+        elif to in (E4M3, E5M2, E8M0):
+            if to != E4M3:
                 return None
             out = mx.to_fp8(mx.array(x))
             return np.array(out)

@@ -3,7 +3,7 @@
 import ml_dtypes
 import numpy as np
 
-from tools.casts import COPIES, FLOAT16, NAN
+from tools.casts import COPIES, E8M0, FLOAT16, NAN
 
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 TOO_LARGE = (
@@ -17,6 +17,13 @@ NOT_A_NUMBER = (
     "NaN",
     "A NaN has many codes, and libraries, or the processor, choose different ones. In E4M3 MLX and "
     "Paddle make the number 448 of it.",
+)
+POWERS = (
+    "To powers of two alone",
+    "E8M0 is the scale of a block in MX formats: eight bits of exponent, no sign, no zero and no "
+    "infinity. ml_dtypes and JAX make NaN of 0, of a negative number and of infinity. PyTorch "
+    "leaves out the sign. PyTorch and ONNX Runtime make 2⁻¹²⁷, the smallest number, of 0. ONNX "
+    "Runtime makes it of −2 as well, rounds up, and stops at 2¹²⁷.",
 )
 TWICE = (
     "From float64: rounded once, or twice",
@@ -47,7 +54,7 @@ def told(record) -> dict:
         else:
             tables = parted.setdefault(_heading(row), {})
             tables.setdefault(_table(row), {})[_column(row)] = results
-    order = (TOO_LARGE, NOT_A_NUMBER, TWICE, INTEGERS)
+    order = (TOO_LARGE, NOT_A_NUMBER, TWICE, POWERS, INTEGERS)
     return {
         "copies": COPIES,
         "cpu": record["cpu"],
@@ -75,6 +82,8 @@ def _rows(libraries, table):
 
 
 def _heading(row):
+    if row["to"] == E8M0:
+        return POWERS
     if row["to"] == "int8":
         return INTEGERS
     if row["from"] == "float64":
@@ -84,7 +93,7 @@ def _heading(row):
 
 def _table(row):
     """A table has one format, or all of them in its columns."""
-    by_format = _heading(row) in (TOO_LARGE, INTEGERS)
+    by_format = _heading(row) in (TOO_LARGE, POWERS, INTEGERS)
     return f"{row['from']} to {row['to']}" if by_format else f"{row['from']} to"
 
 
@@ -109,7 +118,7 @@ def _named(row):
         factor = "" if mantissa == 0.5 else f"{2 * mantissa:g} · "
         return factor + _power(int(exponent) - 1)
     if value == 0:
-        return "−0"
+        return "−0" if np.signbit(value) else "0"
     return _plain(value)
 
 
@@ -140,6 +149,6 @@ def _number(code, to):
         return "infinity" if value > 0 else "−infinity"
     if value == 0:
         return "−0" if np.signbit(value) else "0"
-    if abs(value) < 1e-2:
+    if abs(value) < 1e-2 or to == E8M0 and value > 1e6:
         return _power(round(np.log2(value)))
     return _plain(value)
