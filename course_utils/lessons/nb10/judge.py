@@ -203,8 +203,8 @@ def plans_problem(answer: Any) -> str | None:
         if problem := missing_key(plan, ("bits",)):
             return problem
         for key, value in plan.items():
-            known = SETTINGS.get(key, ())
-            if not attempt(partial(known.count, value)):
+            choices = SETTINGS.get(key, ())
+            if not attempt(partial(choices.count, value)):
                 return f"{key} is {describe(value)}: choose from {SETTINGS}."
     bits = {plan["bits"] for plan in answer}
     if len(bits) > 1:
