@@ -22,6 +22,8 @@ TABLE, BY_INDEX, TAKEN = "embedding", "x[i]", "rows taken"
 GATHERED, BIAS, PLUS = "gather along an axis", "bias of a layer", "x + b"
 LOOP, NORM, KERNEL = "a weight used n times", "layer norm: bias", "convolution: filter"
 
+PRECISION = "INFERENCE_PRECISION_HINT"  # a property of OpenVINO's, no switch of its own
+
 
 def sides(count):
     """Height and width of a picture of so many pixels, as near to a square as it can be."""
@@ -754,6 +756,8 @@ def openvino():
     from openvino import opset15 as ops
 
     core = ov.Core()
+    if PRECISION in os.environ:
+        core.set_property("CPU", {PRECISION: os.environ[PRECISION]})
 
     def run(make, *inputs):
         """What an operation makes of inputs that are given in a call."""

@@ -9,8 +9,8 @@
 An operation is asked in numbers, thousands of ones, of which a 16-bit sum stops at 2,048 or
 at 256, in several shapes; and as `python -m course_utils sums` asks TensorFlow, by answers
 that tell a float32 sum from a 16-bit one that does not stop. All of it happens once as the
-library comes, and once more with what makes it do without AVX-512, where there is such a
-switch.
+library comes, and once more with what holds it to the routines of a CPU without AVX-512,
+where it has such a switch.
 """
 
 import datetime
@@ -29,12 +29,20 @@ if not __package__:  # by a Python that has the library, and not the course
 
 from course_utils.precision.sums import listen
 from tools import engine_sums
-from tools.engine_sums import MEAN, MEANS, POOL, SUM
+from tools.engine_sums import MEAN, MEANS, POOL
 
 COUNTS = {"float16": 5000, "bfloat16": 1000}
 WIDTH = 4
 # More terms, one column, and many: what could change how a library adds up.
 SHAPES = {name: [(n, 4), (4 * n, 4), (n, 1), (n, 64)] for name, n in COUNTS.items()}
+COLUMNS = (
+    2,
+    7,
+    8,
+    9,
+    12,
+    100,
+)  # asked where some of these shapes are right and some not
 AVERAGES = (MEAN, MEANS, POOL)
 THOUSANDS = "mean of 100 thousands"
 NPY = {"NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR"}
@@ -57,7 +65,11 @@ LIBRARIES = {
         {"ATEN_CPU_CAPABILITY": "avx2"} | ONEDNN,
     ),
     "ONNX Runtime": (engine_sums.onnx, "onnxruntime==1.32.0 onnx==1.23.2", {}),
-    "OpenVINO": (engine_sums.openvino, "openvino==2026.4.1", ONEDNN),
+    "OpenVINO": (
+        engine_sums.openvino,
+        "openvino==2026.4.1",
+        {engine_sums.PRECISION: "f32"},
+    ),
     "MLX": (engine_sums.mlx, "mlx[cpu]==0.32.4", {}),
     "Paddle": (engine_sums.paddle, "paddlepaddle==3.3.1", ONEDNN),
 }
@@ -76,19 +88,32 @@ def numbers(run, given, width):
     return sorted({float(n) if np.isfinite(n) else str(n) for n in found}, key=str)
 
 
+def exact(name, count):
+    """What the total of an operation ought to be."""
+    if name == THOUSANDS:
+        return 1000
+    if name in AVERAGES:
+        return 10 if name == POOL else 1
+    return count
+
+
 def answer(run, name, dtype):
-    """Its numbers for each shape, and where it is kept by the answers."""
+    """Its numbers for each shape, and where it is kept by the answers; where the number
+    of columns decides whether they are right, also those for other ones.
+    """
 
     def first(given):
         return np.asarray(run(given, WIDTH)).ravel()[0]
 
     right = np.mean if name in AVERAGES else np.sum
-    shapes = SHAPES[dtype]
+    count, total = COUNTS[dtype], exact(name, COUNTS[dtype])
     with np.errstate(all="ignore"):
-        return {
-            "numbers": [numbers(run, terms(name, dtype, n), w) for n, w in shapes],
-            "kept in": listen(first, dtype, right).verdict,
-        }
+        found = [numbers(run, terms(name, dtype, n), w) for n, w in SHAPES[dtype]]
+        more = {"numbers": found, "kept in": listen(first, dtype, right).verdict}
+        if len({found[n] == [total] for n in (0, 2, 3)}) == 2:
+            given = terms(name, dtype, count)
+            more["columns"] = {w: numbers(run, given, w) for w in COLUMNS}
+    return more
 
 
 def answers(library, only=()):
