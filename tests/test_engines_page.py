@@ -173,10 +173,36 @@ def test_the_libraries_here_still_do_so(library):
         assert now == then, (name, dtype)
 
 
+@pytest.mark.parametrize("width", [7, 8, 10, 12, 100])
+def test_what_is_left_behind_the_last_eight_columns_stops(width):
+    import tensorflow as tf
+
+    ones = tf.ones((5000, width), "float16")
+    with tf.GradientTape() as tape:
+        bias = tf.zeros(width, "float16")
+        tape.watch(bias)
+        result = ones + bias
+    in_groups = width // 8 * 8
+    right = [5000] * in_groups + [2048] * (width - in_groups)
+    assert tf.reduce_sum(ones, 0).numpy().tolist() == right
+    assert tape.gradient(result, bias, ones).numpy().tolist() == right
+    more = tf.reduce_sum(tf.ones((40_000, 8), "float16"), 0)
+    assert set(more.numpy()) == {8192}
+
+
 @pytest.mark.slow
 def test_xla_still_does_so():
     for name, dtype, now, then in live("TensorFlow, XLA"):
         assert now == then, (name, dtype)
+
+
+def test_the_cure():
+    import tensorflow as tf
+
+    for dtype, count in COUNTS.items():
+        ones = np.ones((count, 4), dtype)
+        assert (ones.astype("float32").sum(0) == count).all()
+        assert (tf.reduce_sum(tf.cast(ones, "float32"), 0).numpy() == count).all()
 
 
 def test_an_embedding_of_a_mixed_policy_has_the_exact_gradient():

@@ -9,12 +9,13 @@ SECTIONS = [
     (
         "Sums and means",
         "NumPy and pandas add up bfloat16 in bfloat16, one number after another, wherever they are "
-        "asked for a sum or a mean. In float16 they are right, with two exceptions: `cumsum`, and "
-        "NumPy's sum over axis 0, which stops although its mean over axis 0 does not. TensorFlow "
-        "is the other way round: its bfloat16 sums are right, and those in float16 are kept in "
-        "float16. JAX, PyTorch, ONNX Runtime, OpenVINO, and TensorFlow under XLA add up in "
-        "float32. A mean has one more trap: 100 thousands are 100,000, more than float16 holds. "
-        "TensorFlow's sum overflows on the way. MLX adds up in float32 and divides in float16.",
+        "asked for a sum or a mean. Their float16 sums are right, with two exceptions: `cumsum`, "
+        "and NumPy's sum over axis 0, which stops although its mean over axis 0 does not. "
+        "TensorFlow is the other way round: its bfloat16 sums are right, and those in float16 are "
+        "kept in float16. JAX, PyTorch, ONNX Runtime, OpenVINO, and TensorFlow under XLA keep a "
+        "sum and a mean in float32; a cumulated sum, or one by group, need not be. A mean has one more "
+        "trap: 100 thousands are 100,000, more than float16 holds. TensorFlow's sum overflows on "
+        "the way. MLX keeps its sum in float32, and its mean overflows all the same.",
         {
             sums.SUM: "sum",
             sums.COLUMNS: "sum, axis 0",
@@ -58,15 +59,15 @@ SECTIONS = [
     (
         "Gradients",
         "A row of an embedding that is used 1,000 times gets 1,000 gradients, which are added by "
-        "index. So the gradient stops in every library that has one, under XLA too. Only in "
-        "PyTorch does it depend on how the rows are taken: with `index_select` and with `gather` "
-        "the gradient is right, with `x[i]` and `functional.embedding` it stops. A bias is added "
-        "to each row. TensorFlow's `bias_add`, which Keras's layers use, stops in bfloat16, and "
-        "its `x + b` in float16; under XLA and in the other libraries both are right. PyTorch adds "
-        "up the bias of a layer norm in 16 bits, one sum for each thread, and there were two. A "
-        "weight that is used in each step of a loop, as in a recurrent network, gets its gradient "
-        "step by step in 16 bits everywhere. A float32 weight that is cast, as mixed precision "
-        "does it, is another thing: see below.",
+        "index. So the gradient of a 16-bit embedding stops in every library that has one, under "
+        "XLA too. Only in PyTorch it depends on how the rows are taken: with `index_select` and "
+        "with `gather` the gradient is right, with `x[i]` and `functional.embedding` it stops. A "
+        "bias is added to each row. TensorFlow's `bias_add`, which most of Keras's layers use, "
+        "stops in bfloat16, and its `x + b` in float16; under XLA and in the other libraries both "
+        "are right. PyTorch adds up the bias of a layer norm in 16 bits, one sum for each of its "
+        "threads, and there were two. A weight that is used in each step of a loop, as in a "
+        "recurrent network, gets its gradient step by step in 16 bits, in all libraries that "
+        "returned one.",
         {
             sums.TABLE: "embedding: its table",
             sums.BY_INDEX: "`x[i]`: x",
@@ -189,4 +190,4 @@ def _together(numbers):
 def _plain(number):
     if isinstance(number, str):
         return {"inf": "infinity", "-inf": "−infinity", "nan": "NaN"}[number]
-    return f"{number:,.3g}" if number < 20 else f"{number:,.0f}"
+    return f"{number:,.4g}" if number < 20 else f"{number:,.0f}"
