@@ -13,9 +13,9 @@ SECTIONS = [
         "and NumPy's sum over axis 0, which stops although its mean over axis 0 does not. "
         "TensorFlow is the other way round: its bfloat16 sums are right, and those in float16 are "
         "kept in float16. JAX, PyTorch, ONNX Runtime, OpenVINO, and TensorFlow under XLA keep a "
-        "sum and a mean in float32; a cumulated sum, or one by group, need not be. A mean has one more "
-        "trap: 100 thousands are 100,000, more than float16 holds. TensorFlow's sum overflows on "
-        "the way. MLX keeps its sum in float32, and its mean overflows all the same.",
+        "sum and a mean in float32; a cumulated sum, or one by group, need not be. A mean has one "
+        "more trap: 100 thousands are 100,000, more than float16 holds. TensorFlow's sum overflows "
+        "on the way. MLX keeps its sum in float32, and its mean overflows all the same.",
         {
             sums.SUM: "sum",
             sums.COLUMNS: "sum, axis 0",
