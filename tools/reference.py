@@ -9,7 +9,14 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader
 
 from course_utils import paths
-from tools import bias_page, casts_page, files_page, migration_page, scalers_page
+from tools import (
+    bias_page,
+    casts_page,
+    engines_page,
+    files_page,
+    migration_page,
+    scalers_page,
+)
 
 TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent),
@@ -45,6 +52,13 @@ def casts() -> str:
     """The same cast in eight libraries, in Markdown."""
     return TEMPLATES.get_template("casts.md").render(
         casts_page.told(_record("casts.json"))
+    )
+
+
+def engines() -> str:
+    """The same sums in ten engines, in Markdown."""
+    return TEMPLATES.get_template("engines.md").render(
+        engines_page.told(_record("engine_sums.json"))
     )
 
 
@@ -123,6 +137,7 @@ PAGES = {
     "migration.md": other_libraries,
     "sums.md": sums_page,
     "casts.md": casts,
+    "engines.md": engines,
     "scalers.md": scalers,
     "files.md": files,
 }
