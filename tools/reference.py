@@ -9,7 +9,14 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader
 
 from course_utils import paths
-from tools import bias_page, casts_page, files_page, migration_page, scalers_page
+from tools import (
+    bias_page,
+    casts_page,
+    drills,
+    files_page,
+    migration_page,
+    scalers_page,
+)
 
 TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent),
@@ -59,6 +66,13 @@ def files() -> str:
     """The same numbers in each kind of file, in Markdown."""
     return TEMPLATES.get_template("files.md").render(
         files_page.told(_record("files.json"))
+    )
+
+
+def drilled() -> str:
+    """Which engines pass the overflow drill, with which optimizer, in Markdown."""
+    return TEMPLATES.get_template("drills.md").render(
+        drills.told(_record("drills.json"))
     )
 
 
@@ -125,4 +139,5 @@ PAGES = {
     "casts.md": casts,
     "scalers.md": scalers,
     "files.md": files,
+    "drills.md": drilled,
 }
