@@ -24,6 +24,7 @@ SECONDS = 10
 
 def work(folder, file, culprit, rank, *how):
     """Writes the notes of this worker, as far as it comes."""
+    Path(folder).mkdir(parents=True, exist_ok=True)
     module = importlib.import_module(file)
     if hasattr(module, "steps"):  # it takes its own notes, as drill_jax does
         steps = module.steps(culprit, rank, *how)
