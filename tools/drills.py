@@ -8,6 +8,7 @@ judged anew by its notes, and refused where they say something else than its ans
 """
 
 import json
+import math
 import re
 import sys
 from pathlib import Path
@@ -33,8 +34,9 @@ def runs_of(certificate) -> dict:
         note = dict(zip(columns, row, strict=True))
         for key in ("overflow", "taken", "finite"):
             note[key] = WORDS[note[key]]
-        for key in ("weights", "scale"):
-            note[key] = float(note[key])  # NaN and infinity are texts in JSON
+        for key in ("weights", "scale"):  # NaN and infinity are texts there
+            nan = note[key] == "nan"  # two that are the same object count as equal
+            note[key] = math.nan if nan else float(note[key])
         runs.setdefault(note.pop("run"), []).append(note)
     return runs
 
