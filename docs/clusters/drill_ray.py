@@ -9,6 +9,7 @@ It prints what holds, and writes certificate.json into FOLDER.
 
 import os
 import sys
+from importlib import metadata
 from pathlib import Path
 
 # Before Ray starts: no usage statistics, and a look at the workers every 0.2 s, not 2 s.
@@ -41,7 +42,7 @@ def main(folder, file="train", *how):
     if how:
         from ray.train.v2.jax import JaxTrainer as Trainer
 
-        engine += f", JaxTrainer, {how[0]}"
+        engine += f", JAX {metadata.version('jax')}, {how[0]}"
     else:
         from ray.train.tensorflow import TensorflowTrainer as Trainer
     folder = Path(folder).resolve()

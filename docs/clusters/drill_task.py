@@ -56,6 +56,7 @@ def runs(folder):
 
 def certificate(folder, file, engine):
     """Says what holds: 0 if all does, 1 if not, 2 if a run has no notes."""
+    importlib.import_module(file)  # a certificate tells the versions of what is loaded
     kept = Path(folder, "certificate.json")
     return certificates.issue(
         runs(folder), f"{file}.py", engine, SECONDS, certificate=kept
