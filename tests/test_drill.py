@@ -234,11 +234,6 @@ def test_the_page_s_own_training_can_be_drilled():
     assert missed(played(CLUSTERS / "train.py", 2, -1), -1) == set()
 
 
-@pytest.mark.slow
-def test_the_same_with_keras_s_own_optimizer_is_found():
-    assert missed(played(CLUSTERS / "train_own.py", 2)) >= {WAITS, SKIP}
-
-
 TASK = """\
 import json, os, sys
 sys.path.insert(0, {!r})
