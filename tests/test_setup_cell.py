@@ -27,6 +27,7 @@ UNPACKED = {
     "bias_trainings_avx2.json",
     "casts.json",
     "engine_sums.json",
+    "drills.json",
     "files.json",
     "migration.json",
     "scalers.json",

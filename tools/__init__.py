@@ -8,6 +8,7 @@ python -m tools.migration      run the rows of docs/migration.md in their librar
 python -m tools.casts          cast the same numbers in eight libraries
 python -m tools.engines        add up the same numbers in ten libraries
 python -m tools.scalers        move the same loss scale in eight libraries
+python -m tools.drills         take certificates of the overflow drill into a page
 python -m tools.bias_trainings measure what a bias that is added up in 16 bits does
 python -m tools.device_trace   trace a step of the network that this device gets
 python -m tools.release        write what a release carries

@@ -12,6 +12,7 @@ from course_utils import paths
 from tools import (
     bias_page,
     casts_page,
+    drills,
     engines_page,
     files_page,
     migration_page,
@@ -73,6 +74,13 @@ def files() -> str:
     """The same numbers in each kind of file, in Markdown."""
     return TEMPLATES.get_template("files.md").render(
         files_page.told(_record("files.json"))
+    )
+
+
+def drilled() -> str:
+    """Which engines pass the overflow drill, with which optimizer, in Markdown."""
+    return TEMPLATES.get_template("drills.md").render(
+        drills.told(_record("drills.json"))
     )
 
 
@@ -140,4 +148,5 @@ PAGES = {
     "engines.md": engines,
     "scalers.md": scalers,
     "files.md": files,
+    "drills.md": drilled,
 }

@@ -2,7 +2,6 @@
 figure.
 """
 
-import json
 import math
 from dataclasses import dataclass
 
@@ -64,7 +63,7 @@ def devices() -> dict[str, Device]:
         320
     """
     catalogue = {}
-    for row in json.loads(PATH.read_text(encoding="utf-8"))["devices"]:
+    for row in paths.read(PATH)["devices"]:
         tflops = {dtype: figure["value"] for dtype, figure in row["tflops"].items()}
         catalogue[row["name"]] = Device(row["name"], tflops, row["gb_per_s"]["value"])
     return catalogue
