@@ -81,6 +81,23 @@ def test_every_page_is_there_and_every_link_leads_somewhere(site):
         assert {id for _, id, _ in rows} <= pages[site / f"{name}.html"].ids, name
 
 
+FIRST = re.compile(
+    r'</h1>\s*(?:<div[^>]*>\s*)*<a [^>]*href="([^"]+)"><img alt="([^"]+)"[^>]*></a>'
+    r'\s*(?:</div>\s*)*<p class="first-picture">[^<]*<a href="#(cell-[^"]+)">'
+)
+
+
+def test_a_notebooks_page_begins_with_its_picture_and_keeps_it_once(site):
+    for path in (site / "notebooks").glob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        address, words, place = FIRST.search(text).groups()
+        assert (path.parent / address).is_file() and len(words) > 40, path.stem
+        # a figure is the same file again where it was made, an explorer is alive there
+        below = text[text.index(f'id="{place}"') :]
+        assert address in below or "data:image/png" in below, path.stem
+        assert len(re.findall('<img[^>]* class="first-picture"', text)) == 1
+
+
 def copied(explorer):
     """The link that an explorer says it copied, or shows."""
     told = explorer.locator(".link [role=status]")
