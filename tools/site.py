@@ -26,7 +26,16 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # the pages alone speak
 
 from course_utils import exercises  # noqa: E402
 from course_utils.exercises.functions import each_slip, edit  # noqa: E402
-from tools import clock, decision_card, origin, pictures, reference, signatures, toys  # noqa: E402
+from tools import (  # noqa: E402
+    clock,
+    course_map,
+    decision_card,
+    origin,
+    pictures,
+    reference,
+    signatures,
+    toys,
+)
 from tools.canonical_form import read, tags_of  # noqa: E402
 
 LINK = re.compile(r"(\]\(|src=\")\.\./(?:\.\./)?(?:docs/)?")
@@ -220,7 +229,7 @@ def front():
     return (
         page.replace("{explorer}", explorer)
         .replace("{readme}", why)
-        .replace("{course}", f"## The course{course}")
+        .replace("{course}", f"## The course\n\n{course_map.page()}{course}")
     )
 
 
