@@ -116,3 +116,11 @@ def test_what_a_lesson_shows_is_of_one_run(tmp_path):
         lesson.write_text(text_of(nb), "utf-8")
     told = [fault for fault in workshop.faults(folder) if "run --solve" in fault]
     assert len(told) == 2  # each lesson asks for this guess
+
+
+@pytest.mark.parametrize("name", workshop.PLANS)
+def test_the_minutes_at_a_glance_are_all_of_the_lesson_s(name):
+    cells = read(COURSE / "notebooks" / name).cells
+    (glance,) = (cell.source for cell in cells if cell.id == "at-a-glance")
+    told = glance.split(" · level")[0]
+    assert sum(map(int, re.findall(r"\d+", told))) == workshop.PLANS[name]["minutes"]
