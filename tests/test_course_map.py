@@ -2,6 +2,7 @@
 which it can be done.
 """
 
+import copy
 import re
 from xml.etree import ElementTree
 
@@ -63,3 +64,11 @@ def test_the_words_name_each_elective_and_what_it_is_after(every):
             assert re.search(rf"\b{number}\b[^.]*? after {place}\b", told), number
             assert f"after {place}" in course_map.words(stop, every)
     assert "00 to 05" in told
+
+
+def test_what_names_no_notebook_leaves_from_the_first(every):
+    alone = copy.copy(every["13"])
+    alone.needs = []
+    assert alone.after(every) == ["00"]
+    order = [stop.number for stop, _ in course_map.rows(every | {"13": alone})]
+    assert order[:2] == ["00", "13"] and sorted(order) == [*every]

@@ -45,3 +45,10 @@ def test_each_notebook_has_a_picture_of_its_own():
     assert {signatures.cell_of(path.stem) for path in SOLVED} == {
         *signatures.CELLS.values()
     }
+
+
+def test_a_notebook_without_one_is_named():
+    with pytest.raises(
+        ValueError, match="77_new: CELLS in tools/signatures.py names no"
+    ):
+        signatures.cell_of("77_new")

@@ -42,12 +42,14 @@ class Stop:
 
     def after(self, stops):
         """Return the notebooks that it leaves from: the last one of the path that it
-        needs, and electives; those are left out that one of the others needs.
+        needs, and electives; those are left out that one of the others needs. What
+        names none leaves from the first.
         """
         on_path = [number for number in self.needs if stops[number].is_on_path]
         others = [number for number in self.needs if number not in on_path]
         before = {one for number in others for one in stops[number].needs}
-        return [one for one in on_path[-1:] if one not in before] + others
+        found = [one for one in on_path[-1:] if one not in before] + others
+        return found or [*stops][:1]
 
 
 def stops(folder=COURSE / "notebooks"):

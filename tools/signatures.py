@@ -38,7 +38,12 @@ STORED = re.compile(
 
 def cell_of(stem):
     """Return the id of the cell that shows a notebook's picture."""
-    return CELLS[stem.split("_")[0]]
+    cell = CELLS.get(stem.split("_")[0])
+    if cell is None:
+        raise ValueError(
+            f"{stem}: CELLS in tools/signatures.py names no picture of it."
+        )
+    return cell
 
 
 def picture(nb, stem):
