@@ -122,5 +122,7 @@ def test_what_a_lesson_shows_is_of_one_run(tmp_path):
 def test_the_minutes_at_a_glance_are_all_of_the_lesson_s(name):
     cells = read(COURSE / "notebooks" / name).cells
     (glance,) = (cell.source for cell in cells if cell.id == "at-a-glance")
-    told = glance.split(" · level")[0]
-    assert sum(map(int, re.findall(r"\d+", told))) == workshop.PLANS[name]["minutes"]
+    told = [int(n) for n in re.findall(r"\d+", glance.split(" · level")[0])]
+    plan = workshop.PLANS[name]
+    assert sum(told) == plan["minutes"]
+    assert told[2:] == ([plan["board"]] if "board" in plan else [])
