@@ -180,7 +180,7 @@ def _bench(options):
         if len(rows):
             print(f"\n{model}\n{rows.to_string(index=False)}")
     for roof in measurement.get("ceilings", []):
-        unit = "GB/s" if roof["figure"] == "memory" else "TFLOP/s"
+        unit = "GB/s" if roof["figure"] in ("memory", "cache") else "TFLOP/s"
         print(f"{roof['figure']}, {roof['case']}: {roof['value']:.3g} {unit}")
     print(*measurement["notes"], sep="\n")
     try:

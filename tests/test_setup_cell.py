@@ -26,6 +26,7 @@ UNPACKED = {
     "bias_trainings.json",
     "bias_trainings_avx2.json",
     "casts.json",
+    "engine_sums.json",
     "drills.json",
     "files.json",
     "migration.json",

@@ -13,6 +13,7 @@ from tools import (
     bias_page,
     casts_page,
     drills,
+    engines_page,
     files_page,
     migration_page,
     scalers_page,
@@ -52,6 +53,13 @@ def casts() -> str:
     """The same cast in eight libraries, in Markdown."""
     return TEMPLATES.get_template("casts.md").render(
         casts_page.told(_record("casts.json"))
+    )
+
+
+def engines() -> str:
+    """The same sums in ten engines, in Markdown."""
+    return TEMPLATES.get_template("engines.md").render(
+        engines_page.told(_record("engine_sums.json"))
     )
 
 
@@ -137,6 +145,7 @@ PAGES = {
     "migration.md": other_libraries,
     "sums.md": sums_page,
     "casts.md": casts,
+    "engines.md": engines,
     "scalers.md": scalers,
     "files.md": files,
     "drills.md": drilled,
