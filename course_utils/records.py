@@ -3,8 +3,10 @@ notebooks show.
 """
 
 import collections
+import datetime
 import hashlib
 import json
+import os
 import platform
 import re
 from pathlib import Path
@@ -55,6 +57,23 @@ def versions() -> dict[str, str]:
         "tensorflow": tf.__version__,
         "keras": keras.__version__,
         "system": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def about(device: str, cpu: str) -> dict[str, Any]:
+    """How a record begins: device, processor, versions, date, and the switches that are
+    set.
+
+    Example:
+        >>> list(about("mine", "a processor"))
+        ['device', 'cpu', 'versions', 'date', 'settings']
+    """
+    return {
+        "device": device,
+        "cpu": cpu,
+        "versions": versions(),
+        "date": datetime.date.today().isoformat(),
+        "settings": {name: os.environ[name] for name in SWITCHES if name in os.environ},
     }
 
 

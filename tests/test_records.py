@@ -207,12 +207,11 @@ def test_a_file_that_is_no_measurement_is_named_and_the_others_are_shown(
 def test_remapping_is_among_the_settings_where_it_is_off(monkeypatch):
     import tensorflow as tf
 
-    monkeypatch.setattr(records, "SWITCHES", ())
     for found, settings in (({}, {}), ({"remapping": False}, {"remapping": "off"})):
         monkeypatch.setattr(
             tf.config.optimizer, "get_experimental_options", lambda found=found: found
         )
-        assert measure._settings() == settings
+        assert measure._remapping() == settings
 
 
 def test_the_parts_follow_each_other_until_an_interrupt(monkeypatch):

@@ -4,9 +4,7 @@ steps.
 `session.setup` has started TensorFlow before.
 """
 
-import datetime
 import json
-import os
 from collections.abc import Collection
 from functools import partial
 
@@ -67,15 +65,12 @@ def record(
         "seconds": seconds,
     }
     measurement = {
-        "device": name or device_name(machine),
-        "cpu": str(machine),
-        "versions": records.versions(),
-        "date": datetime.date.today().isoformat(),
-        "settings": _settings(),
+        **records.about(name or device_name(machine), str(machine)),
         "conditions": conditions,
         "cnn": [],
         "notes": [],
     }
+    measurement["settings"] |= _remapping()
     if "bfloat16" not in dtypes:
         why = "with this ONEDNN_MAX_CPU_ISA it ends the process."
         if machine.working("GPU"):
@@ -154,14 +149,10 @@ def device_name(machine: hardware.Hardware) -> str:
     return " ".join([machine.cpu, hardware.counted(machine.cores), *sets])
 
 
-def _settings():
-    """The switches that are set, and `remapping` where `session.setup` turned it off."""
-    settings = {
-        name: os.environ[name] for name in records.SWITCHES if name in os.environ
-    }
-    if tf.config.optimizer.get_experimental_options().get("remapping") is False:
-        settings["remapping"] = "off"
-    return settings
+def _remapping():
+    """`remapping` where `session.setup` turned it off."""
+    options = tf.config.optimizer.get_experimental_options()
+    return {"remapping": "off"} if options.get("remapping") is False else {}
 
 
 def _rows(table):

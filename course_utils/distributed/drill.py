@@ -93,10 +93,10 @@ def print_as_they_come(notes_of_steps: Iterator[list[dict]], limit: float) -> No
     """
     silence = None
     for notes in notes_of_steps:
-        if silence is not None:
+        if silence:
             silence.cancel()  # two that end together would print into one line
-        print(json.dumps(notes), flush=True)
-        silence = threading.Timer(limit, print, ["silence"], {"flush": True})
+        print(json.dumps(notes))
+        silence = threading.Timer(limit, print, ["silence"])
         silence.daemon = True
         silence.start()
 

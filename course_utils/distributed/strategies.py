@@ -94,17 +94,14 @@ def choose() -> Choice:
     if tpu_cores > 1 or (tpu_cores and cpus == 1):
         reason = f"TensorFlow can use the {counted(tpu_cores)} of this TPU."
         return Choice("TPUStrategy", _names("TPU", tpu_cores), reason)
-    if gpus > 1:
-        reason = (
-            f"each of the {gpus} GPUs of this machine takes its part of every batch."
-        )
-        return Choice("MirroredStrategy", _names("GPU", gpus), reason)
-    if cpus > 1:
-        reason = (
-            f"{cpus} logical devices of one CPU show all that happens between replicas, and they "
-            "make nothing faster."
-        )
-        return Choice("MirroredStrategy", _names("CPU", cpus), reason)
+    shared = f"each of the {gpus} GPUs of this machine takes its part of every batch."
+    shown = (
+        f"{cpus} logical devices of one CPU show all that happens between replicas, and they "
+        "make nothing faster."
+    )
+    for kind, count, reason in (("GPU", gpus, shared), ("CPU", cpus, shown)):
+        if count > 1:
+            return Choice("MirroredStrategy", _names(kind, count), reason)
     if gpus:
         return Choice(
             "one device", ("GPU:0",), "this machine has one GPU and nothing to share."

@@ -84,7 +84,9 @@ class Sheet:
         """The guess beside what was measured: dicts, as in a hand-in's card."""
         values = {"guess": self.guess, "measured": self.measured}
         rows = []
-        for part, (quantity, unit) in self.prediction.measures.items():
+        measures = self.prediction.measures
+        parts = measures if isinstance(measures, dict) else {"": measures}
+        for part, (quantity, unit) in parts.items():
             row = {"quantity": quantity, "unit": unit, "predicted": None}
             for key, value in values.items():
                 row[key] = value.get(part) if isinstance(value, dict) else value

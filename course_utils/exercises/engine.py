@@ -128,14 +128,14 @@ class Prediction:
     """What becomes of the guess that a notebook asks for before any code, as in
     `nb00.PREDICTION`.
 
-    The question stands in the notebook. `measures` is {part of the guess, "" for the one
-    of a single number: (what it is, its unit)}. `parse(guess)` returns what is kept of
+    The question stands in the notebook. `measures` is (what it is, its unit), of each
+    part by name where a guess has several. `parse(guess)` returns what is kept of
     a guess: a number, or several numbers or texts by name; or None if it is not what is
     `wanted`. `respond(kept)` is the answer to a guess, and `show(kept)` the guess
     again.
     """
 
-    measures: dict
+    measures: dict | tuple[str, str]
     example: object
     parse: Callable
     wanted: str

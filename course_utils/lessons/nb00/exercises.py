@@ -7,7 +7,7 @@ TITLE = "Start here"
 
 
 PREDICTION = Prediction(
-    measures={"": ("speedup of the better 16 bits", "×")},
+    measures=("speedup of the better 16 bits", "×"),
     example=2.0,
     parse=within(0.01, 10),
     wanted="a speedup between 0.01 and 10, such as 0.5 for half the speed",

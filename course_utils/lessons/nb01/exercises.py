@@ -8,7 +8,7 @@ TITLE = "Floats: why ten thousand ones are not 10,000"
 
 
 PREDICTION = Prediction(
-    measures={"": ("ten thousand ones, summed in float16", "the sum")},
+    measures=("ten thousand ones, summed in float16", "the sum"),
     example="10_000",
     parse=within(1e-6, 1e6),
     wanted="one number above 0, and not above 1,000,000",

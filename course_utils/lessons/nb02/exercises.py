@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 TITLE = "Why float16 loses small gradients, and how loss scaling saves them"
 
 PREDICTION = Prediction(
-    measures={"": ("gradients that float16 rounds to zero", "%")},
+    measures=("gradients that float16 rounds to zero", "%"),
     example=10,
     parse=within(1e-6, 100),
     wanted="a percentage above 0 and up to 100. For next to none, give 0.1",

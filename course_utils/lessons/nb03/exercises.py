@@ -15,7 +15,7 @@ from course_utils.lessons.nb03 import judge
 TITLE = "Setting the policy"
 
 PREDICTION = Prediction(
-    measures={"": ("weights under mixed_float16", "kB")},
+    measures=("weights under mixed_float16", "kB"),
     example=175,
     parse=within(1, 10_000),
     wanted="kilobytes between 1 and 10,000, where 1 kB is 1,000 bytes",

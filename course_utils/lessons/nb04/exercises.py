@@ -8,7 +8,7 @@ TITLE = "The MNIST CNN, three ways"
 
 
 PREDICTION = Prediction(
-    measures={"": ("peak memory of a CNN's step", "×")},
+    measures=("peak memory of a CNN's step", "×"),
     example=0.5,
     parse=within(1e-6, 1.5),
     wanted="a share above 0 and up to 1.5, such as 0.9 for 90 %",

@@ -6,7 +6,7 @@ from course_utils.lessons.nb05 import slow_training
 TITLE = "Find out where the time goes"
 
 PREDICTION = Prediction(
-    measures={"": ("products, of a step's time", "%")},
+    measures=("products, of a step's time", "%"),
     example=50,
     parse=within(1e-6, 100),
     wanted="a percentage above 0 and up to 100, such as 50 for one half",

@@ -8,7 +8,7 @@ from course_utils.lessons.nb06 import faulty_loops
 TITLE = "Your own training loop"
 
 PREDICTION = Prediction(
-    measures={"": ("right without scale_loss, by Adam", "%")},
+    measures=("right without scale_loss, by Adam", "%"),
     example=10,
     parse=within(1e-6, 100),
     wanted="a percentage above 0 and up to 100, such as 10 for one in ten",

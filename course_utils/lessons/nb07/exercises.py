@@ -9,7 +9,7 @@ TITLE = "Train on many devices without losing the weights"
 
 
 PREDICTION = Prediction(
-    measures={"": ("weights finite after one overflow", "%")},
+    measures=("weights finite after one overflow", "%"),
     example=50,
     parse=within(0, 100),
     wanted="a percentage from 0 to 100",

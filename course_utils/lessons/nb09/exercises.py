@@ -150,7 +150,7 @@ from course_utils import clinic
 
 
 PREDICTION = Prediction(
-    measures={"": ("patients cured by a larger scale", f"of {len(SCALED)}")},
+    measures=("patients cured by a larger scale", f"of {len(SCALED)}"),
     example=3,
     parse=within(0, len(SCALED)),
     wanted=f"a number from 0 to {len(SCALED)}",

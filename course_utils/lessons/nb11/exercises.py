@@ -8,7 +8,7 @@ from course_utils.lessons.nb11 import judge
 TITLE = "Train and store with eight bits and fewer"
 
 PREDICTION = Prediction(
-    measures={"": ("the steps for which the network guesses", "steps")},
+    measures=("the steps for which the network guesses", "steps"),
     example=10,
     parse=within(0, 10_000),
     wanted="a number from 0 to 10,000",

@@ -8,7 +8,7 @@ from course_utils.lessons.nb12 import judge
 TITLE = "Stop, and go on"
 
 PREDICTION = Prediction(
-    measures={"": ("apart with the model alone, of the way", "%")},
+    measures=("apart with the model alone, of the way", "%"),
     example=10,
     parse=within(0, 1000),
     wanted="a percentage from 0 to 1000, such as 10 for a tenth of the way",

@@ -6,7 +6,7 @@ from course_utils.exercises.judges import Fields, Number
 TITLE = "How far could it go?"
 
 PREDICTION = Prediction(
-    measures={"": ("the best possible time, of the measured time", "%")},
+    measures=("the best possible time, of the measured time", "%"),
     example=50,
     parse=within(1e-6, 100),
     wanted="a percentage above 0 and up to 100, such as 50 for one half",

@@ -1,8 +1,6 @@
 """All operations, listened to on this device, and the records of others."""
 
-import datetime
 import math
-import os
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
@@ -94,12 +92,8 @@ def record(table: pd.DataFrame, name: str | None = None) -> dict[str, Any]:
     rows = table.astype(object).where(table.notna(), None).to_dict("records")
     return {
         "kind": KIND,
-        "device": name or str(machine),
         "on": devices[-1].device_type,
-        "cpu": str(machine),
-        "date": datetime.date.today().isoformat(),
-        "versions": records.versions(),
-        "settings": {s: os.environ[s] for s in records.SWITCHES if s in os.environ},
+        **records.about(name or str(machine), str(machine)),
         "rows": rows,
     }
 
