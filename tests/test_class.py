@@ -71,6 +71,21 @@ def test_thirty_hand_ins_are_shown_and_what_is_none_is_named(tmp_path, capsys):
     assert {path: path.read_bytes() for path in before} == before
 
 
+def test_a_name_with_brackets_and_one_with_stars_are_told_apart(tmp_path):
+    for name in ("a[1].json", "a1.json", "b.json"):
+        (tmp_path / name).write_text("{}", "utf-8")
+    names = {
+        given: [path.name for path in collection._files(str(tmp_path / given))]
+        for given in ("a[1].json", "*.json", "gone.json", "")
+    }
+    assert names == {
+        "a[1].json": ["a[1].json"],
+        "*.json": ["a1.json", "a[1].json", "b.json"],
+        "gone.json": ["gone.json"],
+        "": ["a1.json", "a[1].json", "b.json"],
+    }
+
+
 def test_a_hand_in_of_before_is_read(tmp_path):
     given = shutil.copy(BEFORE / "lee.json", tmp_path)
     reports, left_out = collection.read([given], tmp_path / "board.html")

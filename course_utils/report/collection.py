@@ -34,12 +34,12 @@ def run(paths: list[str], out: Path, csv: Path | None = None) -> int:
     return 0
 
 
-def read(paths: list[str], *made: Path) -> tuple[dict, dict]:
+def read(paths: list[str], *outputs: Path) -> tuple[dict, dict]:
     """The reports in files and folders, {name: data}, and what was left out, {name:
-    why}; what is `made` of them does not count.
+    why}; the board's own `outputs` do not count.
     """
     files = {file.absolute(): file for text in paths for file in _files(text)}
-    for file in made:
+    for file in outputs:
         files.pop(file.absolute(), None)
     reports: dict = {}
     left_out: dict = {}
@@ -63,9 +63,11 @@ def read(paths: list[str], *made: Path) -> tuple[dict, dict]:
 
 
 def _files(text):
+    if Path(text).is_file():
+        return [Path(text)]
     if Path(text).is_dir():
         text = f"{glob.escape(text)}/**"
     # Windows leaves the stars to us. Hidden files, the system's or checkpoints, match none;
     # of whatever else is there the board tells.
-    found = map(Path, sorted(glob.glob(text, recursive=True)) or [text])
-    return [file for file in found if not file.is_dir()]
+    files = map(Path, sorted(glob.glob(text, recursive=True)) or [text])
+    return [file for file in files if not file.is_dir()]
