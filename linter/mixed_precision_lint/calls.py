@@ -14,6 +14,7 @@ import keras
 import numpy as np
 
 from mixed_precision_lint.finding import NARROW, WIDE
+from mixed_precision_lint.inside import with_bodies
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -34,9 +35,8 @@ class Call:
     # {"input", "weight" or "inside": bytes that its own casts from float to float read
     # and write}
     cast_bytes: Counter = field(default_factory=Counter)
-    # A graph of TensorFlow's, and which of its operations were written meanwhile.
-    span: tuple = (None, 0, 0)
-    # What of them is its own: none of a layer that it calls.
+    # Of TensorFlow's graph: what is its own, in the bodies of loops too, and none of a
+    # layer that it calls.
     operations: list = field(default_factory=list)
     # {number that its own code, and no layer that it calls, put into 16 bits: the dtype
     # and the constant}
@@ -126,6 +126,7 @@ def _noted():
     calls: list[Call] = []
     failed: list = []
     running: list[Call] = []
+    claimed: set = set()  # operations
 
     @functools.wraps(former)
     def noted(self, *args, **kwargs):
@@ -135,7 +136,7 @@ def _noted():
         call = Call(self, inputs, _casts(self, inputs), outer)
         calls.append(call)
         running.append(call)
-        graph, before = _graph()
+        before = len(_operations())
         try:
             outputs = former(self, *args, **kwargs)
         except Exception:
@@ -143,16 +144,10 @@ def _noted():
             raise
         finally:
             running.pop()
-        _, after = _graph()
-        call.span = graph, len(before), len(after)
-        theirs: set[int] = set()
-        for each in calls:
-            inner_graph, start, end = each.span
-            if each.outer is call and inner_graph is graph:
-                theirs.update(range(start, end))
-        call.operations = [
-            after[n] for n in range(len(before), len(after)) if n not in theirs
-        ]
+        written = with_bodies(_operations()[before:])
+        # The layers that it calls have ended, and taken theirs.
+        call.operations = [each for each in written if each not in claimed]
+        claimed.update(call.operations)
         _count_casts(call, (args, kwargs))
         call.outputs = _tensors(outputs)
         return outputs
@@ -181,14 +176,16 @@ def _noted_losses(running):
 
 def _noted_questions(running):
     """Note in the innermost running call whether its code asks for the global policy."""
-    former = keras.config.dtype_policy
+    # What they all read, whatever name the code has for them.
+    state = keras.config.dtype_policy.__globals__["global_state"]
+    former = state.get_global_attribute
 
-    def dtype_policy():
-        if running:
+    def get(name, *arguments, **options):
+        if running and name == "dtype_policy":
             running[-1].asks_policy = True
-        return former()
+        return former(name, *arguments, **options)
 
-    return mock.patch.object(keras.config, "dtype_policy", dtype_policy)
+    return mock.patch.object(state, "get_global_attribute", get)
 
 
 def _noted_numbers(running):
@@ -218,14 +215,13 @@ def _noted_numbers(running):
     return mock.patch.object(constant_op, "_constant_impl", constant)
 
 
-def _graph():
-    """TensorFlow's graph, while it runs on symbols, and its operations so far."""
+def _operations():
+    """Those of TensorFlow's graph so far, while it runs on symbols."""
     if keras.backend.backend() != "tensorflow":
-        return None, []
+        return []
     import tensorflow as tf
 
-    graph = tf.compat.v1.get_default_graph()
-    return graph, graph.get_operations()
+    return tf.compat.v1.get_default_graph().get_operations()
 
 
 def _count_casts(call, arguments):

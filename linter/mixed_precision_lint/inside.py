@@ -1,9 +1,13 @@
 """In which dtypes a layer works inside: read off the graph that TensorFlow makes of it."""
 
-from collections.abc import Callable
-from typing import Any
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import keras
+
+if TYPE_CHECKING:
+    import tensorflow as tf
 
 # Casting itself does not count, nor what only hands on.
 NO_WORK = ("Cast", "Identity", "ReadVariableOp")
@@ -52,14 +56,31 @@ def operations(call: Callable, *arguments: Any) -> set[tuple[str, str]]:
             if op.type in SHAPES or not reached & {tensor.name for tensor in op.inputs}:
                 continue
             reached |= {tensor.name for tensor in op.outputs}
-            values = op.node_def.attr.values()
-            functions = [f for v in values for f in (v.func, *v.list.func) if f.name]
-            for each in functions:  # a loop is a function of its own, as is a branch
-                function = inner._get_function(each.name).graph
+            for function in functions(op).values():
                 data = (t for t in function.inputs if t.dtype != tf.resource)
                 scopes.append((function, {tensor.name for tensor in data}))
-            dtypes = {} if functions else {t.dtype.base_dtype for t in op.outputs}
+            dtypes = {} if functions(op) else {t.dtype.base_dtype for t in op.outputs}
             for dtype in dtypes:
                 if dtype.is_floating or dtype.is_complex:
                     work.add((op.type, PARTS.get(dtype.name, dtype.name)))
     return work
+
+
+def functions(operation: "tf.Operation") -> dict[str, Any]:
+    """{"body": graph} of what an operation runs: loops and branches are functions."""
+    graphs: dict[str, Any] = {}
+    if not re.search("While|If|Case|Call", operation.type):
+        return graphs  # what it is made of takes time to read
+    for name, value in operation.node_def.attr.items():
+        for each in (value.func, *value.list.func):
+            if each.name:
+                graphs[name] = operation.graph._get_function(each.name).graph
+    return graphs
+
+
+def with_bodies(operations: Iterable["tf.Operation"]) -> Iterator["tf.Operation"]:
+    """Operations, and those of the functions that they run."""
+    for operation in operations:
+        yield operation
+        for graph in functions(operation).values():
+            yield from with_bodies(graph.get_operations())

@@ -11,6 +11,7 @@ import keras
 
 from mixed_precision_lint.calls import constant_value
 from mixed_precision_lint.finding import NARROW, WHOLE, Finding
+from mixed_precision_lint.inside import functions
 from mixed_precision_lint.inspected import Inspected
 
 # TensorFlow's names of operations that add one value after another
@@ -19,8 +20,15 @@ ONE_BY_ONE = (
     "Bincount", "DenseBincount", "Cumsum",
 )  # fmt: skip
 SQUARES = ("Square", "SquaredDifference")
+OF_SQUARES = ("L2Loss", "EuclideanNorm")
+PRODUCTS = ("MatMul", "BatchMatMulV2", "Einsum")
+LIKE_EXP = ("Exp", "Expm1", "Sinh", "Cosh")
 SUMS = ("Sum", "Mean")
-PASSED_ON = ("Identity", "StopGradient", "Reshape", "Cast")
+PASSED_ON = ("Identity", "StopGradient", "Reshape", "Transpose", "Cast")
+LOOPS = ("While", "StatelessWhile")
+TAKEN = (
+    "Squares are taken in float16, where that of a value from 256 on is infinite."
+)
 WIDER = 'x = keras.ops.cast(x, "float32")  # before it, and back afterwards'
 LIMIT = 11.1  # exp of a little less is 65,504
 # The largest number that these can put out in float16.
@@ -62,12 +70,16 @@ def sum_one_by_one(inspected: Inspected) -> Iterator[Finding]:
     for call in inspected.calls:
         for operation in call.operations:
             dtype = _dtype(operation)
-            if operation.type in ONE_BY_ONE and dtype in NARROW:
-                if operation.type == "Cumsum" and _short(operation, WHOLE[dtype]):
-                    continue
+            where = f"{operation.type} adds what meets in one place"
+            if operation.type in LOOPS:
+                dtype = _added_in_loop(operation)
+                where = "A loop adds"
+            elif operation.type not in ONE_BY_ONE:
+                continue
+            if dtype in NARROW and not _short(operation, WHOLE[dtype]):
                 message = (
-                    f"{operation.type} adds what meets in one place one after another in {dtype}: "
-                    f"a sum of ones stops at {WHOLE[dtype]:,} on a CPU."
+                    f"{where} one after another in {dtype}: a sum of ones stops at "
+                    f"{WHOLE[dtype]:,} on a CPU."
                 )
                 path = inspected.path_of(call.layer)
                 fix = inspected.repair(call.layer, WIDER, dtype)
@@ -107,11 +119,18 @@ def _overflow(operation):
     source = _behind(operation.inputs[0]) if len(operation.inputs) else None
     # Where it is added up in float32, the squares are infinite before.
     if operation.type in SUMS and _float16_squares(source):
-        return "Squares are taken in float16, where that of a value from 256 on is infinite."
+        return TAKEN
     if _dtype(operation) != "float16":
         return ""
-    if operation.type == "Exp" and _at_most(source) > LIMIT:
-        return "exp(x) is infinite in float16 from x = 11.1 on."
+    if operation.type in OF_SQUARES:
+        return TAKEN
+    if operation.type in PRODUCTS and _many_squares(operation):
+        return (
+            "A product with itself adds up many squares, and float16 ends at 65,504: of "
+            "values from 16 on, 256 are too many."
+        )
+    if operation.type in LIKE_EXP and _at_most(source) > LIMIT:
+        return f"{operation.type}(x) grows as exp(x), infinite in float16 from x = 11.1 on."
     if operation.type in ("AvgPool", "AvgPool3D"):
         count = math.prod(operation.get_attr("ksize"))
         if count > POOLED:
@@ -127,8 +146,40 @@ def _overflow(operation):
     return ""
 
 
+def _many_squares(operation):
+    """Whether a product of float16 values with themselves adds up many squares, or the
+    batch, of which nobody knows. What was multiplied or divided before is small.
+    """
+    first, second = map(_behind, operation.inputs)
+    if first is not second or first.type in (*BOUNDS, "Mul", "RealDiv"):
+        return False
+    if _dtype(first) != "float16" and first.type != "Placeholder":  # as of a norm
+        return False
+    before, after = operation.inputs[0].shape, operation.outputs[0].shape
+    kept = math.prod(size or 1 for size in after[:-1])
+    many = math.prod(size or 1 for size in before) // kept > POOLED
+    return many or before[0] != after[0]
+
+
+def _added_in_loop(operation):
+    """The dtype in which a loop adds one value after another to what it carries."""
+    body = functions(operation)["body"]
+    for start, end in zip(body.inputs, body.outputs, strict=True):
+        added = end.op
+        if added.type == "AddV2" and any(each is start for each in added.inputs):
+            if _dtype(added) in NARROW:
+                return _dtype(added)
+    return ""
+
+
 def _short(operation, most):
-    """Whether a cumulated sum has no more terms; of the batch nobody knows."""
+    """Whether a sum has no more terms, as far as constants tell; of the batch nobody
+    knows.
+    """
+    if operation.type in LOOPS:
+        return 0 <= (_constant(operation.inputs[1]) or 0) <= most  # turns at most
+    if operation.type != "Cumsum":
+        return False
     values, axis = operation.inputs
     axis = _constant(axis)
     if axis is None or axis in (0, -len(values.shape)):
@@ -153,6 +204,8 @@ def _float16_squares(operation):
     if operation is None or _dtype(operation) != "float16":
         return False
     squares = operation.type in SQUARES
+    if operation.type == "Pow":
+        squares = (_constant(operation.inputs[1]) or 0) >= 2
     if operation.type == "Mul":
         squares = operation.inputs[0] is operation.inputs[1]
     return squares and _behind(operation.inputs[0]).type not in BOUNDS
