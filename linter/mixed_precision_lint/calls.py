@@ -241,7 +241,7 @@ def _count_casts(call, arguments):
                 kind = "weight"
             count = math.prod(n or 1 for n in start.shape)
             call.cast_bytes[kind] += count * (start.dtype.size + end.dtype.size)
-            if start.op.type == "Const" and end.dtype.name in NARROW:
+            if start.op.type in ("Const", "Placeholder") and end.dtype.name in NARROW:
                 for number in _numbers(constant_value(start)):
                     call.numbers[number] = end.dtype.name, end
 
@@ -262,7 +262,12 @@ def constant_value(tensor: "tf.Tensor") -> np.ndarray | None:
     """The array that a tensor of TensorFlow's graph always is, or None."""
     import tensorflow as tf
 
-    return tf.get_static_value(tensor)
+    value = tf.get_static_value(tensor)
+    if value is None and tensor.dtype.is_floating:
+        for outside, inside in tensor.graph.captures:
+            if inside is tensor:
+                return constant_value(outside)
+    return value
 
 
 def _tensors(structure):

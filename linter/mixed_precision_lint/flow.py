@@ -9,7 +9,7 @@ import ml_dtypes  # noqa: F401  (teaches NumPy the name "bfloat16")
 import numpy as np
 
 from mixed_precision_lint.calls import BATCH, calls_of, symbols
-from mixed_precision_lint.layers import walk
+from mixed_precision_lint.layers import refuse_other, walk
 
 
 class Flow(NamedTuple):
@@ -44,6 +44,7 @@ def dtype_flow(model: keras.Model, batch_size: int = BATCH) -> Flow:
         >>> row["input_dtype"], row["cast"], row["output_dtype"], row["weight_bytes"]
         ('float32', True, 'float16', 32)
     """
+    refuse_other(model)
     spec = symbols(model, batch_size)
     calls = calls_of(model, spec)
     places = walk(model)

@@ -9,6 +9,7 @@ import numpy as np
 from mixed_precision_lint.arrays import array, differ, is_finite
 from mixed_precision_lint.forward import Where, not_finite, shared
 from mixed_precision_lint.instruments import Instruments, StepReading
+from mixed_precision_lint.layers import refuse_other
 from mixed_precision_lint.source import methods
 
 MOST = 64  # steps within which the weights have to move
@@ -32,11 +33,8 @@ class InstrumentedLoop:
         self, build: Build, x: Any, y: Any, twin_of: "InstrumentedLoop | None" = None
     ):
         self.model, self.optimizer, self._step = build()
-        if not (
-            isinstance(self.model, keras.Model)
-            and isinstance(self.optimizer, keras.Optimizer)
-            and callable(self._step)
-        ):
+        refuse_other(self.model)
+        if not (isinstance(self.optimizer, keras.Optimizer) and callable(self._step)):
             raise ValueError(
                 "build() has to return a keras.Model, its optimizer and step(x, y)."
             )

@@ -214,10 +214,11 @@ def layer_raises(inspected: Inspected) -> Iterator[Finding]:
     own_words = re.search(r"\x1b\[1m(.*?)\x1b\[0m", text, re.DOTALL)
     if own_words:
         text = own_words[1]
+    two_met = re.search("half|float16", text) and re.search(
+        r"float32|float\s+tensor", text
+    )
     # The symbols of a subclassed model are a guess, so only two dtypes that met count.
-    if not getattr(inspected.model, "inputs", None) and not (
-        re.search("half|float16", text) and re.search(r"float32|float\s+tensor", text)
-    ):
+    if not getattr(inspected.model, "inputs", None) and not two_met:
         return
     reason = one_line(text).rstrip(".")
     message = f"It cannot be called, so nothing more was looked for: {reason}"
@@ -225,7 +226,9 @@ def layer_raises(inspected: Inspected) -> Iterator[Finding]:
         "keras.ops.cast(part, self.compute_dtype)  # what is wider in it, before it meets "
         "the rest, such as what tf.image.resize returns"
     )
-    if inspected.repair(layer, "", "float16"):  # the code is somebody else's
+    if not two_met:
+        fix = "model(x[:1])  # alone, for the whole error: it names no two dtypes"
+    elif inspected.repair(layer, "", "float16"):  # the code is somebody else's
         fix = f'{type(layer).__name__}(..., dtype="float32")'
     yield Finding("MP030", "error", inspected.path_of(layer), f"{message}.", fix)
 

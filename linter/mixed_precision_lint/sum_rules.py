@@ -9,10 +9,11 @@ from collections.abc import Iterator
 
 import keras
 
-from mixed_precision_lint.calls import constant_value
+from mixed_precision_lint.calls import BATCH, constant_value
 from mixed_precision_lint.finding import NARROW, WHOLE, Finding
 from mixed_precision_lint.inside import functions
 from mixed_precision_lint.inspected import Inspected
+from mixed_precision_lint.representable import WIDER
 
 # TensorFlow's names of operations that add one value after another
 ONE_BY_ONE = (
@@ -29,7 +30,6 @@ LOOPS = ("While", "StatelessWhile")
 TAKEN = (
     "Squares are taken in float16, where that of a value from 256 on is infinite."
 )
-WIDER = 'x = keras.ops.cast(x, "float32")  # before it, and back afterwards'
 LIMIT = 11.1  # exp of a little less is 65,504
 # The largest number that these can put out in float16.
 BOUNDS = {
@@ -155,10 +155,11 @@ def _many_squares(operation):
         return False
     if _dtype(first) != "float16" and first.type != "Placeholder":  # as of a norm
         return False
-    before, after = operation.inputs[0].shape, operation.outputs[0].shape
-    kept = math.prod(size or 1 for size in after[:-1])
-    many = math.prod(size or 1 for size in before) // kept > POOLED
-    return many or before[0] != after[0]
+    size, kept = (
+        math.prod(n or 1 for n in shape)
+        for shape in (operation.inputs[0].shape, operation.outputs[0].shape[:-1])
+    )
+    return size // kept > POOLED or size // kept == BATCH
 
 
 def _added_in_loop(operation):
@@ -166,8 +167,11 @@ def _added_in_loop(operation):
     body = functions(operation)["body"]
     for start, end in zip(body.inputs, body.outputs, strict=True):
         added = end.op
-        if added.type == "AddV2" and any(each is start for each in added.inputs):
-            if _dtype(added) in NARROW:
+        if added.type == "TensorListSetItem":  # as scan of Keras's carries it
+            added = added.inputs[2].op
+        if added.type == "AddV2" and _dtype(added) in NARROW:
+            carried = (t.op.inputs[0] if t.op.inputs else t for t in added.inputs)
+            if any(each is start for each in carried):
                 return _dtype(added)
     return ""
 
@@ -177,7 +181,10 @@ def _short(operation, most):
     knows.
     """
     if operation.type in LOOPS:
-        return 0 <= (_constant(operation.inputs[1]) or 0) <= most  # turns at most
+        turns = operation.inputs[1]
+        if turns.op.type == "Max":  # of one number, as in Keras's RNN
+            turns = turns.op.inputs[0]
+        return BATCH < (_constant(turns) or 0) <= most
     if operation.type != "Cumsum":
         return False
     values, axis = operation.inputs
