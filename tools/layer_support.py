@@ -15,7 +15,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 from mixed_precision_lint.finding import NARROW, WIDE
-from mixed_precision_lint.inside import operations
+from tools.inside import operations
 from tqdm import tqdm
 
 from course_utils import paths, records, session

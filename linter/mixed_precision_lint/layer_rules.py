@@ -243,11 +243,9 @@ def added_loss_in_16_bits(inspected: Inspected) -> Iterator[Finding]:
         and not methods(inspected.model)
     ):
         return
-    for layer in dict.fromkeys(call.layer for call in inspected.calls):
-        dtypes = [
-            d for call in inspected.calls if call.layer is layer for d in call.losses
-        ]
-        dtypes += [
+    for call in inspected.calls:
+        layer = call.layer
+        dtypes = call.losses + [
             keras.utils.standardize_dtype(weight.dtype)
             for weight in layer._trainable_variables
             if getattr(weight, "regularizer", None)

@@ -12,8 +12,9 @@ import tokenize
 import traceback
 import types
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from mixed_precision_lint import isolated
 from mixed_precision_lint.finding import Finding
@@ -113,17 +114,16 @@ def run(
 
     here = pkgutil.resolve_name(machine) if machine else None
     examined = [
-        {
-            "name": model.name,
-            "class": type(model).__name__,
-            "findings": [
-                dataclasses.asdict(finding)
-                for finding in rules.examine(model, ignore=ignore, machine=here)
-            ],
-        }
+        described(model, rules.examine(model, ignore=ignore, machine=here))
         for model in models
     ]
     return {"problem": problem, "models": examined}
+
+
+def described(model: Any, findings: Iterable[Finding]) -> dict[str, Any]:
+    """A Keras model with its findings, as JSON has it."""
+    listed = [dataclasses.asdict(finding) for finding in findings]
+    return {"name": model.name, "class": type(model).__name__, "findings": listed}
 
 
 def _interrupt_after(seconds):

@@ -16,10 +16,10 @@ from mixed_precision_lint.inspected import Inspected
 from mixed_precision_lint.representable import WIDER
 
 # TensorFlow's names of operations that add one value after another
-ONE_BY_ONE = (
-    "SegmentSum", "SegmentMean", "UnsortedSegmentSum", "ScatterNd", "TensorScatterAdd",
-    "Bincount", "DenseBincount", "Cumsum",
-)  # fmt: skip
+ONE_BY_ONE = """
+    SegmentSum SegmentMean UnsortedSegmentSum ScatterNd TensorScatterAdd Bincount
+    DenseBincount Cumsum
+""".split()
 SQUARES = ("Square", "SquaredDifference")
 OF_SQUARES = ("L2Loss", "EuclideanNorm")
 PRODUCTS = ("MatMul", "BatchMatMulV2", "Einsum")
@@ -37,16 +37,7 @@ BOUNDS = {
     "Relu6": 6.0, "LogSoftmax": 0.0, "Log": 11.09,
 }  # fmt: skip
 BOTH_SIDES = ("Tanh", "Sign", "Cos", "Sin")
-NOT_NEGATIVE = (
-    "Square",
-    "Abs",
-    "Relu",
-    "Relu6",
-    "Sigmoid",
-    "Exp",
-    "Softplus",
-    "Softmax",
-)
+NOT_NEGATIVE = "Square Abs Relu Relu6 Sigmoid Exp Softplus Softmax".split()
 # Of pixels of 255 the sum of more than these passes 65,504.
 POOLED = 256
 

@@ -74,8 +74,6 @@ def check(answer: object, policy: str) -> str | None:
 
 def _dtype_problem(layer, policy, output_dtype):
     """What is wrong with a layer that returns this dtype under a policy, or None."""
-    from mixed_precision_lint.inside import works_in_float32
-
     dtype = policy.removeprefix("mixed_")
     if output_dtype == "float32" != dtype:
         return (
@@ -93,13 +91,24 @@ def _dtype_problem(layer, policy, output_dtype):
             "Leave the `dtype` out where it is made."
         )
     # Tracing runs the learner's code, which may raise there and nowhere else.
-    hides_float32 = attempt(lambda: works_in_float32(layer, INPUTS))
+    hides_float32 = attempt(lambda: _casts_up(layer, dtype))
     if dtype != "float32" and hides_float32:
         return (
             f"Under {policy} your layer still works in float32 and casts only its result: "
             f"nothing is gained. Keras hands it the inputs and the gain in {dtype}."
         )
     return None
+
+
+def _casts_up(layer, dtype):
+    """Whether a layer casts anything from a dtype to float32."""
+    import keras
+    from mixed_precision_lint.calls import calls_of, symbols
+
+    model = keras.Sequential([keras.Input(GAINS.shape), layer])
+    every = [op for called in calls_of(model, symbols(model)) for op in called.operations]
+    casts = [op for op in every if op.type == "Cast"]
+    return any((op.inputs[0].dtype, op.outputs[0].dtype) == (dtype, "float32") for op in casts)
 
 
 def _number_problem(layer):
