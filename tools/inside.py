@@ -60,4 +60,3 @@ def operations(call: Callable, *arguments: Any) -> set[tuple[str, str]]:
                 if dtype.is_floating or dtype.is_complex:
                     work.add((op.type, PARTS.get(dtype.name, dtype.name)))
     return work
-

@@ -197,7 +197,9 @@ def made(make, policy):
 
 def fixed(make, policy, finding):
     """A model with a finding's own fix; None where the fix is no code for this model."""
-    if policy_of := re.match(r'keras\.config\.set_dtype_policy\("(\w+)"\)', finding.fix):
+    if policy_of := re.match(
+        r'keras\.config\.set_dtype_policy\("(\w+)"\)', finding.fix
+    ):
         return made(make, policy_of[1])
     model = made(make, policy)
     if finding.fix.startswith("model."):
@@ -329,7 +331,9 @@ def on_the_inside(make, policy, finding):
                 layer.embeddings.assign(300 * layer.embeddings)
         try:
             outputs = keras.tree.flatten(model(batch_for(model), training=False))
-            results.append(np.concatenate([np.ravel(tf.cast(o, "float32")) for o in outputs]))
+            results.append(
+                np.concatenate([np.ravel(tf.cast(o, "float32")) for o in outputs])
+            )
         except Exception as error:  # whatever a library raises
             results.append(type(error).__name__)
     before, after, right = results
@@ -375,7 +379,9 @@ def main(policy="mixed_float16", *names):
             start = time.perf_counter()
             what, more = tried(MODELS[name], policy, finding)
             print(f"{name}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
-            words = f"{finding.code} {finding.severity} {finding.layer}".replace("|", "\\|")
+            words = f"{finding.code} {finding.severity} {finding.layer}".replace(
+                "|", "\\|"
+            )
             verdict = {True: "yes", False: "NO", None: "?"}[more]
             print(f"| {name} | {words} | {what} | {verdict} |", flush=True)
 

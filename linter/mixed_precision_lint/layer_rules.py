@@ -26,7 +26,7 @@ ROUNDED = (
     "computes in float32."
 )
 # Layers and operations that hand on values as they are; theirs have no logits behind them.
-MOVING = ("Reshape", "Flatten", "Permute", "Transpose", "Squeeze", "ExpandDims")
+MOVING = "Reshape Flatten Permute Transpose Squeeze ExpandDims".split()
 MULTIPLE = 8  # NVIDIA: "Deep Learning Performance Guide", for 16-bit types
 # how wide an output is, by the layer's kind
 WIDTHS = (

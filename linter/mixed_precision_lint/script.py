@@ -108,7 +108,11 @@ def run(
     models = _outermost()
     if not models:
         problem += " It built no Keras model"
-        problem += " but of Keras 2: build it with Keras 3." if "tf_keras" in sys.modules else "."
+        problem += (
+            " but of Keras 2: build it with Keras 3."
+            if "tf_keras" in sys.modules
+            else "."
+        )
         return {"problem": problem, "models": []}
     from mixed_precision_lint import rules  # late: the script chooses the backend
 

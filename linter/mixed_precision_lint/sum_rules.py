@@ -23,20 +23,18 @@ ONE_BY_ONE = """
 SQUARES = ("Square", "SquaredDifference")
 OF_SQUARES = ("L2Loss", "EuclideanNorm")
 PRODUCTS = ("MatMul", "BatchMatMulV2", "Einsum")
-LIKE_EXP = ("Exp", "Expm1", "Sinh", "Cosh")
+LIKE_EXP = "Exp Expm1 Sinh Cosh".split()
 SUMS = ("Sum", "Mean")
-PASSED_ON = ("Identity", "StopGradient", "Reshape", "Transpose", "Cast")
+PASSED_ON = "Identity StopGradient Reshape Transpose Cast".split()
 LOOPS = ("While", "StatelessWhile")
-TAKEN = (
-    "Squares are taken in float16, where that of a value from 256 on is infinite."
-)
+TAKEN = "Squares are taken in float16, where that of a value from 256 on is infinite."
 LIMIT = 11.1  # exp of a little less is 65,504
 # The largest number that these can put out in float16.
 BOUNDS = {
     "Tanh": 1.0, "Sigmoid": 1.0, "Softmax": 1.0, "Sign": 1.0, "Cos": 1.0, "Sin": 1.0,
     "Relu6": 6.0, "LogSoftmax": 0.0, "Log": 11.09,
 }  # fmt: skip
-BOTH_SIDES = ("Tanh", "Sign", "Cos", "Sin")
+BOTH_SIDES = "Tanh Sign Cos Sin".split()
 NOT_NEGATIVE = "Square Abs Relu Relu6 Sigmoid Exp Softplus Softmax".split()
 # Of pixels of 255 the sum of more than these passes 65,504.
 POOLED = 256

@@ -24,7 +24,9 @@ LARGE = 2.0**10
 LOST = 0.1  # of a bias's gradient, from which on it is told
 SPOILS = "spoils the steps that follow"
 MOVES = "moves the weights, or what the optimizer keeps"
-FOLLOWS = 0.01  # the part of the gradients that may fail to follow the scale of the loss
+FOLLOWS = (
+    0.01  # the part of the gradients that may fail to follow the scale of the loss
+)
 EXACT = 2e-3  # factors that differ by a smaller share are the same
 
 
@@ -277,6 +279,13 @@ class Watched:
         weights.
         """
         return any(abs(self.response.divisor * n - 1) < EXACT for n in (1, self.sums))
+
+    @property
+    def clipped(self) -> float:
+        """The length in which a gradient reaches the update rule that is too long for
+        any limit.
+        """
+        return float(norm(self.response.readings[LARGE].rule_gradients))
 
 
 def _power(ratio):

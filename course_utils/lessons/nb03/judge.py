@@ -106,9 +106,13 @@ def _casts_up(layer, dtype):
     from mixed_precision_lint.calls import calls_of, symbols
 
     model = keras.Sequential([keras.Input(GAINS.shape), layer])
-    every = [op for called in calls_of(model, symbols(model)) for op in called.operations]
+    every = [
+        op for called in calls_of(model, symbols(model)) for op in called.operations
+    ]
     casts = [op for op in every if op.type == "Cast"]
-    return any((op.inputs[0].dtype, op.outputs[0].dtype) == (dtype, "float32") for op in casts)
+    return any(
+        (op.inputs[0].dtype, op.outputs[0].dtype) == (dtype, "float32") for op in casts
+    )
 
 
 def _number_problem(layer):
