@@ -36,11 +36,6 @@ def largest(structure: Any) -> float:
     return max((np.abs(a).max(initial=0.0) for a in _floats(structure)), default=0.0)
 
 
-def differ(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether two arrays differ somewhere; NaN differs from all."""
-    return bool(np.any(one != other))
-
-
 def relative_distance(one: np.ndarray, other: np.ndarray) -> float:
     """How far two vectors are apart, as a part of the longer one; 0 for two zeros."""
     longest = max(norm(one), norm(other))

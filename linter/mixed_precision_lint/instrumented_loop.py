@@ -6,7 +6,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from mixed_precision_lint.arrays import array, differ, is_finite
+from mixed_precision_lint.arrays import array, is_finite
 from mixed_precision_lint.forward import Where, not_finite, shared
 from mixed_precision_lint.instruments import Instruments, StepReading
 from mixed_precision_lint.layers import refuse_other
@@ -183,7 +183,9 @@ class InstrumentedLoop:
                 result = self._take_step()
                 count += 1
                 after = [array(weight) for weight in self.weights]
-                moved = any(map(differ, before, after))
+                # NaN differs from all.
+                pairs = zip(before, after, strict=True)
+                moved = any(np.any(one != other) for one, other in pairs)
         return self._instruments.reading(
             steps=count,
             weights_moved=moved,

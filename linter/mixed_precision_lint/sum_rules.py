@@ -22,7 +22,7 @@ ONE_BY_ONE = """
 """.split()
 SQUARES = ("Square", "SquaredDifference")
 OF_SQUARES = ("L2Loss", "EuclideanNorm")
-PRODUCTS = ("MatMul", "BatchMatMulV2", "Einsum")
+PRODUCTS = "MatMul BatchMatMulV2 Einsum".split()
 LIKE_EXP = "Exp Expm1 Sinh Cosh".split()
 SUMS = ("Sum", "Mean")
 PASSED_ON = "Identity StopGradient Reshape Transpose Cast".split()

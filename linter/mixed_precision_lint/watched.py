@@ -124,7 +124,7 @@ class Watched:
         if part > FOLLOWS and np.array_equal(
             twin.cycle(scale=1.0).tape_gradients, once.tape_gradients
         ):
-            self.part = part
+            self.part = float(part)
         length = norm(once.rule_gradients) or 1.0
         self.length = float(norm(self.natural.rule_gradients) / length)
         # As large as the tape's own, with the scale that they ought to have, and
