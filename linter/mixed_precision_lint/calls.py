@@ -144,9 +144,10 @@ def _noted():
             raise
         finally:
             running.pop()
-        written = with_bodies(_operations()[before:])
         # The layers that it calls have ended, and taken theirs.
-        call.operations = [each for each in written if each not in claimed]
+        call.operations = [
+            each for each in with_bodies(_operations()[before:]) if each not in claimed
+        ]
         claimed.update(call.operations)
         _count_casts(call, (args, kwargs))
         call.outputs = _tensors(outputs)

@@ -184,8 +184,7 @@ class InstrumentedLoop:
                 count += 1
                 after = [array(weight) for weight in self.weights]
                 # NaN differs from all.
-                pairs = zip(before, after, strict=True)
-                moved = any(np.any(one != other) for one, other in pairs)
+                moved = any(map(np.any, map(np.not_equal, before, after)))
         return self._instruments.reading(
             steps=count,
             weights_moved=moved,

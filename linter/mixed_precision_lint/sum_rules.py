@@ -159,9 +159,11 @@ def _added_in_loop(operation):
         if added.type == "TensorListSetItem":  # as scan of Keras's carries it
             added = added.inputs[2].op
         if added.type == "AddV2" and _dtype(added) in NARROW:
-            carried = (t.op.inputs[0] if t.op.inputs else t for t in added.inputs)
-            if any(each is start for each in carried):
-                return _dtype(added)
+            for part in added.inputs:
+                if part.op.type == "TensorListGetItem":
+                    part = part.op.inputs[0]
+                if part is start:
+                    return _dtype(added)
     return ""
 
 
