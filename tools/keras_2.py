@@ -62,7 +62,6 @@ def said(look, model):
 
 def main():
     import numpy as np
-
     from mixed_precision_lint import dtype_flow, examine, probe
 
     x = np.ones((4, 8), "float32")

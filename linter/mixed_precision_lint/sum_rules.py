@@ -21,10 +21,8 @@ ONE_BY_ONE = """
     DenseBincount Cumsum
 """.split()
 SQUARES = ("Square", "SquaredDifference")
-OF_SQUARES = ("L2Loss", "EuclideanNorm")
 PRODUCTS = "MatMul BatchMatMulV2 Einsum".split()
 LIKE_EXP = "Exp Expm1 Sinh Cosh".split()
-SUMS = ("Sum", "Mean")
 PASSED_ON = "Identity StopGradient Reshape Transpose Cast".split()
 LOOPS = ("While", "StatelessWhile")
 TAKEN = "Squares are taken in float16, where that of a value from 256 on is infinite."
@@ -107,11 +105,11 @@ def _overflow(operation):
     """What may overflow in an operation, as a sentence, or ""."""
     source = _behind(operation.inputs[0]) if len(operation.inputs) else None
     # Where it is added up in float32, the squares are infinite before.
-    if operation.type in SUMS and _float16_squares(source):
+    if operation.type in ("Sum", "Mean") and _float16_squares(source):
         return TAKEN
     if _dtype(operation) != "float16":
         return ""
-    if operation.type in OF_SQUARES:
+    if operation.type in ("L2Loss", "EuclideanNorm"):
         return TAKEN
     if operation.type in PRODUCTS and _many_squares(operation):
         return (
