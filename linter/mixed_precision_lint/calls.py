@@ -229,9 +229,8 @@ def _operations():
 
 
 def _count_casts(call, arguments):
-    """Note in a call the bytes that its own casts move, and the numbers that they cast.
-
-    What one of several calls in a loop's body casts is not seen.
+    """Note in a call the bytes that its own casts move, once in a loop's body, and the
+    numbers that they cast.
     """
     flat = keras.tree.flatten(arguments)
     names = {x.name for x in flat if call.cast and hasattr(x, "op")}

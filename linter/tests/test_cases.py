@@ -6,6 +6,7 @@ happens; with the fix the finding is gone, and so is the harm.
 
 import types
 from functools import partial
+from unittest import mock
 
 import keras
 import numpy as np
@@ -1570,3 +1571,33 @@ def test_a_compiled_optimizer_that_no_code_names_is_not_said_to_unscale():
     model.fit(X, Y, verbose=0)
     assert abs(model.last.bias.numpy() - before).max() > 1e-3
     assert "MP015" not in codes(model)
+
+
+def test_probe_takes_few_steps_and_fewer_of_them_backward():
+    """A ResNet's take seconds each; a high first scale costs two, not seven."""
+    steps, gradients = [], []
+
+    class Counted(SGD):
+        def __init__(self):
+            super().__init__(0.1)
+
+        def apply(self, *arguments, **options):
+            steps.append(1)
+            return super().apply(*arguments, **options)
+
+    former = tf.GradientTape.gradient
+
+    def gradient(*arguments, **options):
+        gradients.append(1)
+        return former(*arguments, **options)
+
+    def build():
+        keras.utils.set_random_seed(0)
+        with dtype_policy(F16):
+            model = chain(layers.Rescaling(32.0), layers.Dense(8))
+        model.compile(Scaled(Counted()), "mse", jit_compile=False)
+        return model, model.optimizer, model.train_on_batch
+
+    with mock.patch.object(tf.GradientTape, "gradient", gradient):
+        assert probe(build, X, Y) == []
+    assert len(steps) <= 20 and len(gradients) <= 10, (len(steps), len(gradients))
