@@ -83,6 +83,9 @@ def main(arguments: list[str] | None = None) -> int:
     drill.add_argument(
         "--seconds", type=seconds, default=10, help="that nobody may wait longer (10)"
     )
+    drill.add_argument(
+        "--certificate", type=_file, help="a file to write too, to be handed in"
+    )
     own = "a new one in data/measurements/own"
     for each, default in ((bench, own), (sums, "none"), (drill, "no picture")):
         each.add_argument(
@@ -129,10 +132,18 @@ def _run(options):
     session.setup()
     if options.command == "drill":
         from course_utils.distributed import drill
+        from course_utils.report import certificates
 
         processes = 1 if options.devices else 2
         script = Path(options.script.name)
-        return drill.run(script, processes, options.seconds, options.output)
+        return certificates.issue(
+            drill.run(script, processes, options.seconds),
+            script.name,
+            f"processes: {processes}",
+            options.seconds,
+            options.output,
+            options.certificate,
+        )
     return _sums(options) if options.command == "sums" else _bench(options)
 
 
@@ -169,7 +180,7 @@ def _bench(options):
         if len(rows):
             print(f"\n{model}\n{rows.to_string(index=False)}")
     for roof in measurement.get("ceilings", []):
-        unit = "GB/s" if roof["figure"] == "memory" else "TFLOP/s"
+        unit = "GB/s" if roof["figure"] in ("memory", "cache") else "TFLOP/s"
         print(f"{roof['figure']}, {roof['case']}: {roof['value']:.3g} {unit}")
     print(*measurement["notes"], sep="\n")
     try:

@@ -2,7 +2,6 @@
 data/claims.json.
 """
 
-import json
 from collections import Counter
 from operator import itemgetter
 
@@ -13,7 +12,7 @@ LEDGER = paths.data("claims.json")
 
 
 def _ledger():
-    return json.loads(LEDGER.read_text(encoding="utf-8"))
+    return paths.read(LEDGER)
 
 
 def settled(*notebooks: str) -> Table:

@@ -1,6 +1,8 @@
 """Where the course's own files lie, and where those of its learners go."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 PACKAGE = Path(__file__).resolve().parent
 # A checkout keeps the recorded data beside the package, a wheel inside.
@@ -23,3 +25,13 @@ def data(name: str) -> Path:
         True
     """
     return (PACKAGE.parent if IS_CHECKOUT else PACKAGE) / "data" / name
+
+
+def read(path: Path) -> Any:
+    """What a file of JSON holds.
+
+    Example:
+        >>> sorted(read(data("claims.json"))[0])
+        ['cell', 'claim', 'id', 'note', 'notebook', 'verdict']
+    """
+    return json.loads(path.read_text(encoding="utf-8"))

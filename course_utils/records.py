@@ -90,7 +90,7 @@ def load(folder: str | Path | None = None) -> list[dict]:
     folders = [FOLDER, OWN] if folder is None else [Path(folder)]
     for path in sorted({path for folder in folders for path in folder.rglob("*.json")}):
         try:
-            measurement = json.loads(path.read_text(encoding="utf-8"))
+            measurement = paths.read(path)
             if "kind" in measurement:  # `gradients`, `splits` and so on read those
                 continue
             for model in MODELS:
@@ -263,4 +263,4 @@ def clinic() -> dict:
 
 
 def _content(kind):
-    return json.loads((FOLDER / f"{kind}.json").read_text(encoding="utf-8"))
+    return paths.read(FOLDER / f"{kind}.json")

@@ -20,7 +20,7 @@ NOTEBOOKS = [f"{number:02}" for number in range(14)]
 
 
 def broken_files(folder, whole):
-    """Ten files that are no hand-ins: {name: what the board says of it}."""
+    """Files that are no hand-ins: {name: what the board says of it}."""
     text = json.dumps(whole)
     contents = {
         "cut.json": (text[: len(text) // 2], "its data are damaged"),
@@ -33,25 +33,33 @@ def broken_files(folder, whole):
         "deep.json": (text[:-1] + ', "x": ' + "[" * 9000, "its data are damaged"),
         "picture.json": ("\x89PNG\r\n", "neither a hand-in nor a lab report"),
         "twice.json": (text, "it is the same as"),
+        "photo.jpg": ("\x89JFIF", "neither a hand-in nor a lab report"),
+        "all.zip": ("PK\x03\x04", "neither a hand-in nor a lab report"),
+        # a mail, or Windows, gave it another ending
+        "lee.json.txt": (text, "it is the same as"),
+        # an upload that was cut
+        "tmp3k_x9": (text[: len(text) // 3], "its data are damaged"),
     }
     for name, (content, _) in contents.items():
         (folder / name).write_text(content, "utf-8", newline="")
     return {name: why for name, (_, why) in contents.items()}
 
 
-def test_thirty_hand_ins_are_shown_and_ten_that_are_none_are_named(tmp_path, capsys):
-    """None of the ten is run or changed, and each stays where it is."""
+def test_thirty_hand_ins_are_shown_and_what_is_none_is_named(tmp_path, capsys):
+    """None of these is run or changed, and each stays where it is."""
     kept = json.loads((BEFORE / "lee.json").read_text("utf-8"))
     for number in range(30):
         one = kept | {"name": f"Learner {number}"}
         path = tmp_path / f"hand-in-{number:02}.json"
         path.write_text(json.dumps(one), "utf-8")
     expected = broken_files(tmp_path, kept | {"name": "Learner 0"})
+    # the system's own are not spoken of
+    (tmp_path / ".DS_Store").write_bytes(b"\0Bud1")
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     page = tmp_path / "board.html"
     assert main(["class-board", str(tmp_path), "--out", str(page)]) == 0
     out, err = capsys.readouterr()
-    assert out == f"{page} shows 30 of 40 files.\n"
+    assert out == f"{page} shows 30 of 44 files.\n"
     told = dict(
         line.removeprefix("Left out ").split(": ", 1) for line in err.splitlines()
     )

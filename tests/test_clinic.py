@@ -147,6 +147,8 @@ def test_notebook_09_counts_the_patients_that_the_record_has():
     assert all(NAMES.index(name) >= 4 for name in HEALTHY)
     assert "Nineteen of the scripts fail, and three are healthy" in text
     assert "Fourteen of this" in text and "three of the eighteen are healthy" in text
+    ledger = (COURSE / "data/claims.json").read_text(encoding="utf-8")
+    assert "fourteen patients whose training fails: one gets well" in ledger
 
 
 def test_each_script_is_short_and_names_its_thread():

@@ -4,13 +4,17 @@ That Ray and Slurm end with the notebook's bits is tried by hand: tests/records.
 """
 
 import ast
+import contextlib
 import json
 import runpy
 import types
 
 import pytest
 import yaml
+from test_processes import posix
 
+from course_utils.distributed import Workers
+from course_utils.processes import ProcessError
 from tools.canonical_form import COURSE
 from tools.notebook_cells import Cells
 
@@ -31,6 +35,49 @@ def test_the_file_has_the_functions_of_the_notebook_as_they_are():
         ((name, function),) = functions(NOTEBOOK.sources[cell]).items()
         assert own.pop(name) == function, cell
     assert set(own) == {"drill", "lines"}
+
+
+ATTEMPT = """\
+import json, os, pathlib, signal, sys
+sys.path.insert(0, {!r})
+import train
+place, killed = map(pathlib.Path, sys.argv[1:])
+rank = json.loads(os.environ["TF_CONFIG"])["task"]["index"]
+for line in train.lines(place, 12):
+    print(line, flush=True)
+    if rank == 1 and line.startswith("7 ") and not killed.exists():
+        killed.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@posix
+@pytest.mark.slow
+def test_three_attempts_with_a_worker_killed_end_with_the_bits_of_one(tmp_path):
+    """With the course's own starter, as the job file does with Slurm's."""
+    script = tmp_path / "attempt.py"
+    script.write_text(ATTEMPT.format(str(FILES)), encoding="utf-8")
+
+    def attempts(place, killed):
+        """What worker 0 printed in each attempt, at most three."""
+        printed = []
+        for _ in range(3):
+            printed.append([])
+            with (
+                contextlib.suppress(ProcessError),
+                Workers(script, 2, [place, killed], grace=1) as started,
+            ):
+                for rank, line in started:
+                    if rank == 0:
+                        printed[-1].append(line)
+                break
+        return printed
+
+    (whole,) = attempts(tmp_path / "whole", script)  # a mark that is there already
+    broken, resumed = attempts(tmp_path / "broken", tmp_path / "killed")
+    assert not any(line.startswith("end") for line in broken)
+    assert resumed[1].startswith("6 ")  # a checkpoint is kept every five steps
+    assert whole[-1].startswith("end ") and resumed[1:] == whole[6:]
 
 
 SHOWN = {

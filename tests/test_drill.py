@@ -11,9 +11,15 @@ import pytest
 from test_processes import posix
 
 from course_utils import __main__, paths
-from course_utils.distributed import drill
+from course_utils.distributed import drill, run_workers, workers
+from course_utils.exercises import hand_ins
+from course_utils.processes import ProcessError
+from course_utils.report import certificates
+from tools import drills
 
 HELPERS = paths.FOLDER / "tests/helpers"
+CLUSTERS = paths.FOLDER / "docs/clusters"
+OURS = "ReplicaSafeLossScaleOptimizer"
 WAITS = "nobody waits for more than 3 s"
 FINITE = "all weights are finite"
 COPIES = "all copies of the weights are equal"
@@ -48,23 +54,31 @@ def played(path, processes, culprit=1):
 # The judge
 
 
-def made(**changes):
-    """The notes of a right training whose replica 1 overflows; `changes` in the last
-    step of replica 0.
+def made(culprit=1, **changes):
+    """The notes of a right training whose replica `culprit` overflows; `changes` in the
+    last step of replica 0.
     """
     notes = []
     for step, rank in itertools.product(range(drill.STEPS), range(2)):
-        bad = step == drill.WHEN
-        note = {"step": step, "replica": rank, "overflow": bad and rank == 1}
+        bad = step == drill.WHEN and culprit >= 0
+        note = {"step": step, "replica": rank, "overflow": bad and rank == culprit}
         note |= {"taken": not bad, "finite": True, "weights": 1.5, "scale": 8.0}
-        notes.append(note)
+        notes.append(note | {"optimizer": "Mine"})
     notes[-2] |= changes
     return notes
 
 
 def test_the_notes_of_a_right_training_pass():
     assert missed(made()) == set()
-    assert SKIP not in drill.judge(made(), -1, 3)
+    assert missed(made(-1), -1) == set()
+
+
+def test_a_loop_that_skips_that_step_by_itself_has_not_been_drilled():
+    """Its scale is too large for its data: an optimizer that decides alone would pass."""
+    notes = made()
+    for note in notes:
+        note["overflow"] = False
+    assert missed(notes, -1) == {f"all take step {drill.WHEN}"}
 
 
 @pytest.mark.parametrize(
@@ -90,6 +104,51 @@ def test_a_step_that_nobody_or_one_alone_skips_is_found():
 
 def test_a_training_that_stops_does_not_pass():
     assert WAITS in missed(made()[:-1]) and WAITS in missed([])
+
+
+# The certificate
+
+
+def issued(path, **changes):
+    """Its status, and the file: three runs, `changes` in that of replica 1."""
+    runs = zip(drill.RUNS, (made(-1), made(0), made(1, **changes)), strict=True)
+    status = certificates.issue(runs, "train.py", "an engine 1.0", 3, certificate=path)
+    return status, hand_ins.read(path)
+
+
+def test_a_certificate_has_the_verdict_and_what_each_replica_did(tmp_path):
+    path = tmp_path / "new/drill.json"
+    status, right = issued(path)
+    assert status == 0 and right["title"].startswith("train.py passes the overflow dri")
+    assert right["settings"].pop("engine") == "an engine 1.0"
+    assert len(right["settings"]) == 15 and {*right["settings"].values()} == {"yes"}
+    assert right["device"] and right["date"] and right["versions"]["course"]
+    assert len(right["table"]["rows"]) == 3 * 2 * drill.STEPS
+    status, wrong = issued(path, weights=float("nan"))
+    assert status == 1 and wrong["title"].startswith(
+        "train.py fails the overflow drill"
+    )
+    failed = {key for key, answer in wrong["settings"].items() if answer == "NO"}
+    assert failed == {f"one on 1: {COPIES}"}
+
+
+def test_certificates_are_handed_in_with_a_class(tmp_path, capsys):
+    issued(tmp_path / "a.json")
+    issued(tmp_path / "b.json", scale=4.0)
+    page, table = tmp_path / "board.html", tmp_path / "board.csv"
+    files = ["--out", str(page), "--csv", str(table)]
+    assert __main__.main(["class-board", str(tmp_path), *files]) == 0
+    assert capsys.readouterr().out.endswith(f"{page} shows 2 of 2 files.\n")
+    for verdict in ("passes", "fails"):
+        assert f"train.py {verdict} the overflow drill" in page.read_text("utf-8")
+        assert f",overflow drill,,,{verdict}\n" in table.read_text("utf-8")
+
+
+def test_a_run_without_notes_gives_no_certificate(tmp_path):
+    path = tmp_path / "drill.json"
+    runs = [(drill.RUNS[0], made(-1)), (drill.RUNS[1], [])]
+    assert certificates.issue(runs, "train.py", "", 3, certificate=path) == 2
+    assert not path.exists()
 
 
 # Two devices in one process
@@ -141,14 +200,20 @@ def test_the_command_passes_the_course_s_optimizer_and_draws_it(
     script, tmp_path, capsys
 ):
     path = str(script("loop(drilled.Safe)"))
-    picture = tmp_path / "lanes.png"
-    assert __main__.main(["drill", path, "--output", str(picture)]) == 0
+    picture, kept = tmp_path / "lanes.png", tmp_path / "drill.json"
+    files = ["--output", str(picture), "--certificate", str(kept)]
+    assert __main__.main(["drill", path, *files]) == 0
     printed = capsys.readouterr().out
     assert "NO" not in printed and "train.py passes the overflow drill" in printed
     assert printed.count("yes all skip the infinite batch") == 2
     for rank in range(2):
         assert f"replica {rank} overflows in step 2, is skipped" in printed
     assert picture.read_bytes().startswith(b"\x89PNG")
+    certificate = hand_ins.read(kept)
+    drills.answers_of(certificate)
+    assert certificate["settings"]["engine"] == "processes: 2"
+    assert certificate["versions"]["keras"]
+    assert {row[-1] for row in certificate["table"]["rows"]} == {OURS}
 
 
 @pytest.mark.slow
@@ -158,6 +223,64 @@ def test_the_command_fails_keras_s_own(script, capsys):
     printed = capsys.readouterr().out
     assert printed.count("NO all weights are finite") == 1
     assert "train.py fails the overflow drill" in printed
+
+
+# The files of docs/clusters
+
+
+@pytest.mark.slow
+def test_the_page_s_own_training_can_be_drilled():
+    """No step of it overflows by itself, as those of the notebook's run do."""
+    assert missed(played(CLUSTERS / "train.py", 2, -1), -1) == set()
+
+
+TASK = """\
+import json, os, sys
+sys.path.insert(0, {!r})
+import drill_task
+rank = json.loads(os.environ["TF_CONFIG"])["task"]["index"]
+drill_task.work(sys.argv[1], sys.argv[2], int(sys.argv[3]), rank, *sys.argv[4:])
+"""
+
+
+@pytest.fixture
+def task(tmp_path, monkeypatch):
+    """Runs what an engine would, in two processes: the notes of one run."""
+    path = tmp_path / "task.py"
+    path.write_text(TASK.format(str(CLUSTERS)), encoding="utf-8")
+    monkeypatch.syspath_prepend(CLUSTERS)
+
+    def start(file, culprit, *how):
+        try:
+            run_workers(path, 2, [tmp_path, file, culprit, *how], timeout=240)
+        except ProcessError as error:
+            print(error)
+        import drill_task
+
+        return dict(drill_task.runs(tmp_path))[drill.RUNS[1 + culprit]]
+
+    return start
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("how", "sentences"),
+    [("alone", {COPIES, SCALES, SKIP}), ("DataParallel", set())],
+)
+def test_two_models_on_jax_are_found_and_one_for_all_passes(how, sentences, task):
+    """As `JaxTrainer` starts them, and as Keras wants it; both with Keras's own."""
+    pytest.importorskip("jax", reason="JAX is not installed")
+    notes = task("drill_jax", 1, how, *workers.free_ports(1))
+    assert missed(notes) == sentences
+    assert {note["optimizer"] for note in notes} == {"LossScaleOptimizer"}
+
+
+@posix
+@pytest.mark.slow
+def test_a_task_that_waits_ends_itself_and_the_engine_the_others(task, capsys):
+    notes = task("train_own", 1)
+    assert missed(notes) >= {WAITS}
+    assert "ended with exit code 1" in capsys.readouterr().out
 
 
 # What cannot be drilled
@@ -185,7 +308,7 @@ NO_MODEL = "not enough values to unpack (expected 5, got 2)"
 def test_a_file_that_is_no_loop_is_told_in_one_sentence(text, told, tmp_path, capsys):
     path = tmp_path / "train.py"
     path.write_text(text, encoding="utf-8")
-    assert drill.run(path, 1, 3) == 2
+    assert __main__.main(["drill", str(path), "--devices"]) == 2
     error = capsys.readouterr().err
     assert told in error and error.count("\n") == 1
     assert error.startswith("Worker 0 of 1 ended with exit code 1 (")

@@ -2,9 +2,11 @@
 
 import json
 import re
+from dataclasses import replace
 
 import keras
 import numpy as np
+import pandas as pd
 import pytest
 import tensorflow as tf
 from keras import layers
@@ -12,7 +14,7 @@ from keras import layers
 from course_utils import models, roofline
 from course_utils.benchmark import rates
 from course_utils.roofline import counting
-from course_utils.roofline.catalogue import BYTES, PATH
+from course_utils.roofline.catalogue import BYTES, PATH, Device
 from course_utils.training import dtype_policy
 
 POLICIES = ("float32", "mixed_bfloat16", "mixed_float16")
@@ -248,6 +250,23 @@ def test_a_prediction_is_the_longer_of_two_times_summed():
     assert found.budget["products"] == pytest.approx(products["ms"].sum())
 
 
+def test_small_arrays_go_at_the_speed_of_the_cache():
+    """16 MiB at most, by an operation's own bytes; products too, where bytes limit them."""
+    rows = [("Mul", 16 * 2**20, False), ("Mul", 16 * 2**20 + 1, False)]
+    rows += [("MatMul", 2**20, True)]
+    table = pd.DataFrame(rows, columns=["type", "bytes", "product"])
+    work = roofline.Work(table.assign(name=table["type"], dtype="float32", flops=1))
+    slow = Device("a CPU", {"float32": 1e6}, 10.0)
+    fast = replace(slow, cache_gb_per_s=40.0)
+    gain = (
+        roofline.predict(work, slow).table["ms"]
+        / roofline.predict(work, fast).table["ms"]
+    )
+    assert gain.tolist() == pytest.approx([4, 1, 4])
+    slower = replace(slow, cache_gb_per_s=1.0)  # a busy moment: memory is a cache, too
+    assert roofline.predict(work, slower).ms == roofline.predict(work, slow).ms
+
+
 # --- measured
 
 
@@ -258,7 +277,8 @@ def test_the_roofs_of_this_machine(monkeypatch):
     assert (table["value"] > 0).all()
     found = roofline.measured_device(table)
     best = table.groupby("figure")["value"].max()
-    assert {**found.tflops, "memory": found.gb_per_s} == best.to_dict()
+    slopes = {"memory": found.gb_per_s, "cache": found.cache_gb_per_s}
+    assert {**found.tflops, **slopes} == best.to_dict()
     with pytest.raises(ValueError, match="no float32 product"):
         roofline.measured_device(table[table["figure"] == "memory"])
 

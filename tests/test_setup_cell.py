@@ -26,6 +26,8 @@ UNPACKED = {
     "bias_trainings.json",
     "bias_trainings_avx2.json",
     "casts.json",
+    "engine_sums.json",
+    "drills.json",
     "files.json",
     "migration.json",
     "scalers.json",

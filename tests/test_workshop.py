@@ -116,3 +116,13 @@ def test_what_a_lesson_shows_is_of_one_run(tmp_path):
         lesson.write_text(text_of(nb), "utf-8")
     told = [fault for fault in workshop.faults(folder) if "run --solve" in fault]
     assert len(told) == 2  # each lesson asks for this guess
+
+
+@pytest.mark.parametrize("name", workshop.PLANS)
+def test_the_minutes_at_a_glance_are_all_of_the_lesson_s(name):
+    cells = read(COURSE / "notebooks" / name).cells
+    (glance,) = (cell.source for cell in cells if cell.id == "at-a-glance")
+    told = [int(n) for n in re.findall(r"\d+", glance.split(" · level")[0])]
+    plan = workshop.PLANS[name]
+    assert sum(told) == plan["minutes"]
+    assert told[2:] == ([plan["board"]] if "board" in plan else [])

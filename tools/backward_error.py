@@ -1,5 +1,6 @@
 """How wrong a real 16-bit backward pass is, while a network fits its data: what
-`tools.record backward` writes down.
+`tools.record backward` writes down, and `tools.record narrow` of a network a quarter as
+wide.
 
 It repeats the training of `tools.record gradients` with three seeds. At some epochs the
 gradient of the same images is computed in float32, rounded once, and computed by
@@ -15,6 +16,7 @@ from course_utils import datasets, models
 from course_utils.training import dtype_policy
 
 SEEDS = (0, 1, 2)
+WIDTH, NARROW = 32, 8  # filters of the first convolution
 BATCH, BATCHES = 32, 8  # as in `tools.record gradients`
 EPOCHS = (5, 20, 60, 85)
 WAYS = {  # policy and loss scale
@@ -26,10 +28,10 @@ LAYERS = ("conv 1", "conv 2", "dense", "output")  # each with a kernel and a bia
 LOSS = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
 
-def network(policy):
+def network(policy, width):
     """The course's CNN under a policy."""
     with dtype_policy(policy):
-        return models.mnist_cnn()
+        return models.mnist_cnn(width)
 
 
 def gradients(model, x, y, scale=1.0):
@@ -61,14 +63,14 @@ def wrong_by(gradient, exact):
     return {name: float(f"{error:.3g}") for name, error in errors.items()}
 
 
-def rows_of(seed, digits):
+def rows_of(seed, digits, width):
     """A row for each epoch that is looked at."""
     x = digits.x_train[..., None].astype("float32") / 255
     few, labels = x[: BATCH * BATCHES], digits.y_train[: BATCH * BATCHES]
     keras.utils.set_random_seed(seed)
-    model = network("float32")
+    model = network("float32", width)
     model.compile(keras.optimizers.Adam(1e-3), LOSS, jit_compile=False)
-    others = {policy: network(policy) for policy, _ in WAYS.values()}
+    others = {policy: network(policy, width) for policy, _ in WAYS.values()}
     rows = []
     for epoch in tqdm(range(1, EPOCHS[-1] + 1), desc=f"epochs, seed {seed}"):
         model.fit(x, digits.y_train, batch_size=BATCH, verbose=0)
@@ -93,16 +95,17 @@ def rows_of(seed, digits):
     return rows
 
 
-def measure():
+def measure(width=WIDTH):
     """The record's content: `conditions` and `records`."""
     digits = datasets.load_mnist()
+    filters = "-".join(str(times * width) for times in (1, 2, 4))
     conditions = {
-        "model": "mnist_cnn (32-64-128), trained in float32",
+        "model": f"mnist_cnn ({filters}), trained in float32",
         "optimizer": "Adam 1e-3",
         "data": digits.name,
         "training_images": len(digits.x_train),
         "batch_size": BATCH,
         "batches_per_error": BATCHES,
     }
-    records = [row for seed in SEEDS for row in rows_of(seed, digits)]
+    records = [row for seed in SEEDS for row in rows_of(seed, digits, width)]
     return {"conditions": conditions, "records": records}

@@ -9,7 +9,15 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader
 
 from course_utils import paths
-from tools import bias_page, casts_page, files_page, migration_page, scalers_page
+from tools import (
+    bias_page,
+    casts_page,
+    drills,
+    engines_page,
+    files_page,
+    migration_page,
+    scalers_page,
+)
 
 TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent),
@@ -48,6 +56,13 @@ def casts() -> str:
     )
 
 
+def engines() -> str:
+    """The same sums in ten engines, in Markdown."""
+    return TEMPLATES.get_template("engines.md").render(
+        engines_page.told(_record("engine_sums.json"))
+    )
+
+
 def scalers() -> str:
     """The same loss scale in eight libraries, in Markdown."""
     return TEMPLATES.get_template("scalers.md").render(
@@ -59,6 +74,13 @@ def files() -> str:
     """The same numbers in each kind of file, in Markdown."""
     return TEMPLATES.get_template("files.md").render(
         files_page.told(_record("files.json"))
+    )
+
+
+def drilled() -> str:
+    """Which engines pass the overflow drill, with which optimizer, in Markdown."""
+    return TEMPLATES.get_template("drills.md").render(
+        drills.told(_record("drills.json"))
     )
 
 
@@ -123,6 +145,8 @@ PAGES = {
     "migration.md": other_libraries,
     "sums.md": sums_page,
     "casts.md": casts,
+    "engines.md": engines,
     "scalers.md": scalers,
     "files.md": files,
+    "drills.md": drilled,
 }

@@ -26,7 +26,16 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # the pages alone speak
 
 from course_utils import exercises  # noqa: E402
 from course_utils.exercises.functions import each_slip, edit  # noqa: E402
-from tools import clock, decision_card, origin, pictures, reference, toys  # noqa: E402
+from tools import (  # noqa: E402
+    clock,
+    course_map,
+    decision_card,
+    origin,
+    pictures,
+    reference,
+    signatures,
+    toys,
+)
 from tools.canonical_form import read, tags_of  # noqa: E402
 
 LINK = re.compile(r"(\]\(|src=\")\.\./(?:\.\./)?(?:docs/)?")
@@ -64,7 +73,9 @@ def page_of(path, linked):
         if alt := next(filter(None, said), None):
             cell.metadata["mystnb"] = {"image": {"alt": alt}}
     nb.metadata.pop("widgets", None)
+    signatures.put_first(nb, path.stem)
     wanted = {id for name, id in linked if name == path.stem}
+    wanted.add(signatures.cell_of(path.stem))
     places = [n for n, cell in enumerate(nb.cells) if cell.id in wanted]
     for place in reversed(places):
         anchor = f'<span id="cell-{nb.cells[place].id}"></span>'
@@ -218,7 +229,7 @@ def front():
     return (
         page.replace("{explorer}", explorer)
         .replace("{readme}", why)
-        .replace("{course}", f"## The course{course}")
+        .replace("{course}", f"## The course\n\n{course_map.page()}{course}")
     )
 
 

@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -25,13 +26,16 @@ from tornado.httpclient import HTTPRequest
 from tornado.ioloop import IOLoop
 from tornado.websocket import websocket_connect
 
+from course_utils.distributed.workers import free_ports
+
 COURSE = pathlib.Path(__file__).resolve().parents[1]
-HUB = "http://127.0.0.1:8799"
+PORTS = free_ports(3)
+HUB, INSIDE, PROXY = (f"http://127.0.0.1:{port}" for port in PORTS)
 LEARNERS = ("ana", "ben")
 CONFIG = """
 c.JupyterHub.bind_url = {hub!r}
-c.JupyterHub.hub_bind_url = "http://127.0.0.1:8798"
-c.ConfigurableHTTPProxy.api_url = "http://127.0.0.1:8797"
+c.JupyterHub.hub_bind_url = {inside!r}
+c.ConfigurableHTTPProxy.api_url = {proxy!r}
 c.JupyterHub.authenticator_class = "dummy"
 c.JupyterHub.spawner_class = "simple"
 c.SimpleLocalProcessSpawner.home_dir_template = {homes!r}
@@ -219,6 +223,8 @@ def main():
     kept = ("PYTHONPATH", "COURSE_MNIST", "PATH")
     settings = {
         "hub": HUB,
+        "inside": INSIDE,
+        "proxy": PROXY,
         "homes": str(folder / "{username}"),
         "token": token,
         "python": sys.executable,
@@ -232,18 +238,24 @@ def main():
             cwd=folder,
             stdout=log,
             stderr=log,
+            start_new_session=True,
         )
     try:
         for _ in range(240):
             with contextlib.suppress(OSError):
                 ask("/hub/api/users", token)
                 break
+            if hub.poll() is not None:
+                sys.exit(f"The hub has ended: see {folder / 'hub.log'}")
             time.sleep(1)
+        else:
+            sys.exit(f"The hub does not answer: see {folder / 'hub.log'}")
         print(f"hub ready after {time.monotonic() - start:.0f} s")
         class_of_two(folder, token)
         pull(folder)
     finally:
-        hub.terminate()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(hub.pid, signal.SIGTERM)  # and its proxy
         hub.wait(60)
         print("log:", folder / "hub.log")
 

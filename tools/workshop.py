@@ -37,7 +37,7 @@ TITLE = """\
 Afterwards you can say what float16 loses, why loss scaling saves it, and what a policy \
 gains on the machine in front of you."""
 GLANCE = """\
-**At a glance** · **{minutes} minutes** of work, and {left} for questions · level: you have called \
+**At a glance** · **{minutes} minutes** of work, {left} · level: you have called \
 Keras `fit` · hardware: any · in one runtime, from top to bottom · made from notebooks {sources}, \
 which say more
 
@@ -227,7 +227,11 @@ def glance(account, parts, minutes):
         ask = part.get("ask", "")
         rows.append(f"| {begin} to {end} | {heading} | {part['notebook']} | {ask} |")
         begin = end
-    board = minutes - PLANS[account.name].get("board", 0)
+    in_hand = PLANS[account.name].get("board", 0)
+    board = minutes - in_hand
+    left = f"and {board - account.core} for questions"
+    if in_hand:
+        left = f"{board - account.core} for questions, and {in_hand} to hand in"
     rows.append(f"| {begin} to {board} | {recap}, and your questions | | |")
     if board < minutes:
         rows.append(
@@ -241,7 +245,7 @@ def glance(account, parts, minutes):
     *names, last = sorted({part["notebook"] for part in parts})
     return GLANCE.format(
         minutes=account.core,
-        left=minutes - account.core,
+        left=left,
         sources=" and ".join([", ".join(names), last]),
         rows="\n".join(rows),
         others=" or ".join(others),

@@ -1,7 +1,9 @@
 """How fast this device multiplies matrices of each dtype, and goes through memory."""
 
+import operator
 import statistics
 from collections.abc import Iterable
+from functools import partial
 
 import keras
 import numpy as np
@@ -13,15 +15,16 @@ from course_utils.benchmark.keras_device import device, device_kind
 from course_utils.benchmark.timer import timings
 
 MATRICES = {"CPU": (512, 1024), "GPU": (2048, 4096, 8192), "TPU": (2048, 4096, 8192)}
-ARRAY_MIB = {"CPU": 128, "GPU": 1024, "TPU": 1024}  # beyond the caches
+# Beyond the caches, and within those of a CPU. A GPU starts no operation fast enough.
+ARRAY_MIB = {"CPU": {"memory": 128, "cache": 2}, "GPU": {"memory": 1024}}
 
 
 def ceilings(seconds: float = 12, dtypes: Iterable[str] | None = None) -> pd.DataFrame:
     """The roofs of this device: matrix products by dtype, and two ways of going through
-    memory.
+    memory, and on a CPU through its cache.
 
     `dtypes` are names as in `roofline.Device.tflops`, by default those that the device
-    may have. A DataFrame: figure (a dtype, or "memory"), case (what was run), value
+    may have. A DataFrame: figure (a dtype, "memory" or "cache"), case (what was run), value
     (median of at least three runs; TFLOP/s or GB/s).
 
     Example:
@@ -29,7 +32,6 @@ def ceilings(seconds: float = 12, dtypes: Iterable[str] | None = None) -> pd.Dat
     """
     kind = device_kind()
     cases = {}
-    mib = ARRAY_MIB[kind]
     with keras.device(device()):
         for dtype in dtypes or likely_dtypes():
             for n in MATRICES[kind]:
@@ -37,13 +39,13 @@ def ceilings(seconds: float = 12, dtypes: Iterable[str] | None = None) -> pd.Dat
                 cases[dtype, f"{n} × {n}"] = run, 2e-12 * n**3
         # Sums of two float32 arrays: every number is read and written, none is used
         # again.
-        a = keras.ops.ones((mib * 2**18,), "float32")
-        gigabytes = 1e-9 * mib * 2**20
-        new = f"a + a into a new array, {mib} MiB"
-        cases["memory", new] = lambda: a + a, 2 * gigabytes
-        b = tf.Variable(a)
-        there = f"b += a, {mib} MiB each"
-        cases["memory", there] = lambda: b.assign_add(a), 3 * gigabytes
+        for figure, mib in ARRAY_MIB["CPU" if kind == "CPU" else "GPU"].items():
+            a = keras.ops.ones((mib * 2**18,), "float32")
+            gigabytes = 1e-9 * mib * 2**20
+            new = f"a + a into a new array, {mib} MiB"
+            cases[figure, new] = partial(operator.add, a, a), 2 * gigabytes
+            there = f"b += a, {mib} MiB each"
+            cases[figure, there] = partial(tf.Variable(a).assign_add, a), 3 * gigabytes
         calls = {case: run for case, (run, _) in cases.items()}
         times = timings(calls, seconds, "roofs", at_least=3)
     rows = [

@@ -7,10 +7,8 @@ before them none, in two fresh processes on this computer, or in one with two de
 Run as a script, it is one of these processes.
 """
 
-import datetime
 import json
 import math
-import os
 import pkgutil
 import sys
 import threading
@@ -18,7 +16,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from course_utils import figures
 from course_utils.distributed.strategies import split_cpu
 from course_utils.distributed.workers import Workers
 from course_utils.processes import ProcessError
@@ -29,6 +26,7 @@ if TYPE_CHECKING:
 
 STEPS = 6
 WHEN = 2  # the step with the infinite batch
+RUNS = ("no overflow", "one on 0", "one on 1")
 START = 300  # seconds that the processes of one run may take in all
 
 
@@ -50,14 +48,12 @@ def steps(
 
     A note is a dict: "step", "replica", "overflow" (whether its batch is infinite),
     "taken", "finite" (the weights after the step), "weights" (their absolute values,
-    added up), "scale" (the loss scale after it), and "sums", an empty list for
-    `figures.lanes`.
+    added up), "scale" (the loss scale after it), and "optimizer" (its class).
     """
     import tensorflow as tf
 
     first, *rest = map(tf.convert_to_tensor, batch)
-    alone = '{"task": {"index": 0}}'
-    own = json.loads(os.environ.get("TF_CONFIG", alone))["task"]["index"]
+    own = tf.distribute.cluster_resolver.TFConfigClusterResolver().task_id or 0
 
     def part_of(context):
         rank = max(own, context.replica_id_in_sync_group)
@@ -71,14 +67,10 @@ def steps(
         bad = culprit if number == when else -1
         before = values(optimizer.iterations)
         step(*strategy.experimental_distribute_values_from_function(part_of))
-        watched = (
-            before,
-            *map(values, (optimizer.iterations, optimizer.dynamic_scale, *weights)),
-        )
+        watched = optimizer.iterations, optimizer.dynamic_scale, *weights
+        after = zip(before, *map(values, watched), strict=True)
         notes = []
-        for rank, (old, new, scale, *arrays) in enumerate(
-            zip(*watched, strict=True), own
-        ):
+        for rank, (old, new, scale, *arrays) in enumerate(after, own):
             size = sum(float(abs(array).sum(dtype="float64")) for array in arrays)
             notes.append(
                 {
@@ -89,7 +81,7 @@ def steps(
                     "finite": math.isfinite(size),
                     "weights": size,
                     "scale": float(scale),
-                    "sums": [],
+                    "optimizer": type(optimizer).__name__,
                 }
             )
         yield notes
@@ -145,32 +137,15 @@ def play(
 
 
 def run(
-    script: Path, processes: int, seconds: float, output: Path | None = None
-) -> int:
-    """Drill a file, and print its certificate: 0 if it passes, 1 if it fails, 2 if it
-    cannot be drilled.
-
-    A path gets the certificate as a picture.
+    script: Path, processes: int, seconds: float
+) -> Iterator[tuple[str, list[dict]]]:
+    """Drill a file in processes of its own: the name and the notes of each run, which
+    are none where it cannot be drilled.
     """
-    runs = {}
-    passed = True
-    for culprit, name in enumerate(("no overflow", "one on 0", "one on 1"), -1):
+    for culprit, name in enumerate(RUNS, -1):
         print(f"{name}: two replicas start TensorFlow.", flush=True)
         arguments = script.resolve(), culprit, processes, seconds
-        notes, _ = play(__file__, arguments, processes)
-        if not notes:
-            return 2
-        runs[name] = notes
-        for sentence, holds in judge(notes, culprit, seconds).items():
-            print("  yes" if holds else "   NO", sentence)
-            passed &= holds
-    verdict = "passes" if passed else "fails"
-    title = f"{script.name} {verdict} the overflow drill, {datetime.date.today()}"
-    picture = figures.lanes(runs, title)
-    print(picture.alt, title, sep="\n")
-    if output:
-        output.write_bytes(picture.png())
-    return 1 - passed
+        yield name, play(__file__, arguments, processes)[0]
 
 
 def judge(notes: list[dict], culprit: int, seconds: float) -> dict[str, bool]:
@@ -190,16 +165,18 @@ def judge(notes: list[dict], culprit: int, seconds: float) -> dict[str, bool]:
         "all copies of the weights are equal": same("weights"),
         "all loss scales are equal": same("scale"),
     }
-    if culprit >= 0:
-        taken = [note["taken"] for note in notes if note["step"] == WHEN]
-        verdict["all skip the infinite batch"] = taken == [False, False]
-    return verdict
+    taken = [note["taken"] for note in notes if note["step"] == WHEN]
+    sentence = (
+        "all skip the infinite batch" if culprit >= 0 else f"all take step {WHEN}"
+    )
+    return verdict | {sentence: taken == [culprit < 0] * 2}
 
 
 def _work(script, culprit, processes, seconds):
-    sys.path[0] = os.path.dirname(script)
+    path = Path(script)
+    sys.path[0] = str(path.parent)
     split_cpu(2 // int(processes))
-    drill = pkgutil.resolve_name(f"{Path(script).stem}:drill")
+    drill = pkgutil.resolve_name(f"{path.stem}:drill")
     strategy, model, optimizer, step, batch = drill()
     weights = model.trainable_variables
     notes = steps(strategy, weights, optimizer, step, batch, int(culprit))

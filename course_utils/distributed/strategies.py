@@ -75,7 +75,7 @@ def split_cpu(count: int = 2) -> tuple[str, ...]:
                 "asked for: restart the kernel and run this cell before "
                 "anything that computes."
             ) from None
-    return tuple(f"CPU:{i}" for i in range(count))
+    return _names("CPU", count)
 
 
 def choose() -> Choice:

@@ -15,7 +15,7 @@ import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from course_utils import __version__, hardware
+from course_utils import __version__, hardware, paths
 from course_utils.exercises import answers, store
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def checked(value: object) -> dict:
 
     report: Any = plain(value)
     try:
-        jsonschema.validate(report, json.loads(SCHEMA.read_text(encoding="utf-8")))
+        jsonschema.validate(report, paths.read(SCHEMA))
     except jsonschema.ValidationError as error:
         # What is wrong stands at the end, behind what may be anybody's long text.
         why = f"at {error.json_path[:60]}, {error.message[-50:]}"

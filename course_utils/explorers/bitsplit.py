@@ -42,7 +42,7 @@ class BitSplit:
             for name, values in tensors.items()
         } or _recorded_tensors()
 
-    def _repr_mimebundle_(self, include=None, exclude=None):
+    def _repr_mimebundle_(self, **selection):
         title = "BitSplit: the relative error that each split of 16 bits makes"
         shares = {name: tensor["kept"] for name, tensor in self.tensors.items()}
         columns = {name: scales[0] for name, scales in shares.items()}

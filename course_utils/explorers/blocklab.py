@@ -91,7 +91,7 @@ class BlockLab:
         built_in = examples()
         self.tensors = [*own, _tensor(list(built_in.values()), list(built_in))]
 
-    def _repr_mimebundle_(self, include=None, exclude=None):
+    def _repr_mimebundle_(self, **selection):
         first = self.tensors[0]
         title = f"BlockLab: what {first['total']:,} values become in blocks"
         heads = ["format", "bits a value", "become 0, %", "wrong by, %"]

@@ -136,7 +136,7 @@ class DoesItPay:
             if dtype != "float32" and (batch, "float32") in peaks
         ]
 
-    def _repr_mimebundle_(self, include=None, exclude=None):
+    def _repr_mimebundle_(self, **selection):
         title = "DoesItPay: from which batch on a training step in 16 bits saves memory"
         heads = ["network", "weights", "activations of one example", "equal at batch"]
         rows = [_row(network) for network in NETWORKS]

@@ -56,7 +56,7 @@ class FloatLab:
         for name in self.formats:
             numbers.facts(name)  # its complaint says which formats there are
 
-    def _repr_mimebundle_(self, include=None, exclude=None):
+    def _repr_mimebundle_(self, **selection):
         title = f"FloatLab: {numerals.quoted(self.entry)}, rounding nearest_even"
         try:
             number, rows = self._rows()

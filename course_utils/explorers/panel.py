@@ -21,7 +21,7 @@ class InstrumentPanel:
             raise ValueError("Give a record with one patient at least.")
         self.record = record
 
-    def _repr_mimebundle_(self, include=None, exclude=None):
+    def _repr_mimebundle_(self, **selection):
         title = "InstrumentPanel: the cheapest instruments that tell a cause from the others"
         heads = ["cause", "instruments that tell it", "minutes"]
         rows = []

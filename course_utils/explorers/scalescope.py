@@ -39,7 +39,7 @@ class ScaleScope:
         self.layers = _layers(gradients)
         self.whole = sum(self.layers.values(), counting.OctaveHistogram.from_values([]))
 
-    def _repr_mimebundle_(self, include=None, exclude=None):
+    def _repr_mimebundle_(self, **selection):
         title = f"ScaleScope: {self.whole.total:,} gradients in float16, shares of the nonzero"
         bad = self.whole.nans + self.whole.infinities
         if bad:

@@ -65,7 +65,7 @@ class SoftmaxCliff:
         wrong = np.where(is_right, -np.inf, logits)
         return np.logaddexp.reduce(wrong, axis=1) - logits[is_right]
 
-    def _repr_mimebundle_(self, include=None, exclude=None):
+    def _repr_mimebundle_(self, **selection):
         title = "SoftmaxCliff: at which logit gaps a wrong sample has which gradient"
         heads = ["loss scale, batch of 32", *POLICIES]
         rows = [[f"2^{s} = {2**s:,}", *(self.outcome(d, s - 5) for d in POLICIES)]

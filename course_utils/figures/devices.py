@@ -45,12 +45,12 @@ def lanes(runs: dict, title: str, who: str = "replica") -> Picture:
     stands above a lane's first step, and wherever it changes.
 
     `runs`: name to a list of notes of `distributed.drill.steps`, for up to three
-    names. `who` has a lane: a "replica", or a "worker". Raises a ValueError for a run without
-    steps.
+    names. A note may have "sums", the all-reduces that the replica took part in. `who`
+    has a lane: a "replica", or a "worker". Raises a ValueError for a run without steps.
 
     Example:
         >>> note = {"step": 0, "replica": 0, "overflow": True, "taken": False, "finite": True}
-        >>> lanes({"mine": [{**note, "scale": 4.0, "sums": []}]}, "One step").alt
+        >>> lanes({"mine": [{**note, "scale": 4.0}]}, "One step").alt
         'mine: replica 0 overflows in step 0, is skipped; in the end the weights are finite.'
     """
     for name, rows in runs.items():
@@ -88,7 +88,7 @@ def _common_sums(rows, ends):
 
     That of the gradients is called "infinity" if one of them is infinite.
     """
-    if rows["replica"].nunique() < len(ends):
+    if "sums" not in rows or rows["replica"].nunique() < len(ends):
         return set()
     common = set.intersection(*map(set, rows["sums"]))
     if "gradients" in common and rows["overflow"].any():

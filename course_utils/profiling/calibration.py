@@ -7,7 +7,6 @@ will take. What a step takes while no operation runs grows with the number of it
 operations: a second, tiny network tells how.
 """
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -165,7 +164,7 @@ def recorded_forecasts() -> pd.DataFrame:
     Example:
         recorded_forecasts()["ratio"]
     """
-    record = json.loads(paths.data("forecasts.json").read_text(encoding="utf-8"))
+    record = paths.read(paths.data("forecasts.json"))
     table = pd.json_normalize(record["machines"], "rows", ["device", "date"])
     table["ratio"] = table["predicted_ms"] / table["measured_ms"]
     return table

@@ -12,7 +12,7 @@ def run(paths: list[str], out: Path, csv: Path | None = None) -> int:
     """Reads reports, writes the board, says what was left out: 0, or 1 if there is no
     board.
     """
-    reports, left_out = read(paths, out)
+    reports, left_out = read(paths, out, csv or out)
     for name, why in left_out.items():
         print(f"Left out {name}: {why}.", file=sys.stderr)
     try:
@@ -34,12 +34,13 @@ def run(paths: list[str], out: Path, csv: Path | None = None) -> int:
     return 0
 
 
-def read(paths: list[str], out: Path) -> tuple[dict, dict]:
+def read(paths: list[str], *made: Path) -> tuple[dict, dict]:
     """The reports in files and folders, {name: data}, and what was left out, {name:
-    why}.
+    why}; what is `made` of them does not count.
     """
     files = {file.absolute(): file for text in paths for file in _files(text)}
-    files.pop(out.absolute(), None)
+    for file in made:
+        files.pop(file.absolute(), None)
     reports: dict = {}
     left_out: dict = {}
     for file in files.values():
@@ -62,13 +63,9 @@ def read(paths: list[str], out: Path) -> tuple[dict, dict]:
 
 
 def _files(text):
-    path = Path(text)
-    if path.is_dir():
-        return sorted(
-            file
-            for file in path.rglob("*")
-            if file.suffix in (".html", ".json", ".ipynb")
-            and not (file.is_dir() or ".ipynb_checkpoints" in file.parts)
-        )
-    # Windows leaves the stars to us.
-    return [path] if path.exists() else map(Path, sorted(glob.glob(text)) or [text])
+    if Path(text).is_dir():
+        text = f"{glob.escape(text)}/**"
+    # Windows leaves the stars to us. Hidden files, the system's or checkpoints, match none;
+    # of whatever else is there the board tells.
+    found = map(Path, sorted(glob.glob(text, recursive=True)) or [text])
+    return [file for file in found if not file.is_dir()]

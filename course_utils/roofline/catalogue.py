@@ -2,7 +2,6 @@
 figure.
 """
 
-import json
 import math
 from dataclasses import dataclass
 
@@ -29,6 +28,7 @@ class Device:
     tflops: dict[str, float]
     # 10⁹ bytes a second to and from memory, where somebody told
     gb_per_s: float | None = None
+    cache_gb_per_s: float | None = None  # the same for small arrays, where measured
 
     def peak(self, dtype: str, tf32: bool = True) -> float:
         """Operations per second in matrix products of a dtype at best; ValueError if
@@ -63,7 +63,7 @@ def devices() -> dict[str, Device]:
         320
     """
     catalogue = {}
-    for row in json.loads(PATH.read_text(encoding="utf-8"))["devices"]:
+    for row in paths.read(PATH)["devices"]:
         tflops = {dtype: figure["value"] for dtype, figure in row["tflops"].items()}
         catalogue[row["name"]] = Device(row["name"], tflops, row["gb_per_s"]["value"])
     return catalogue
@@ -82,5 +82,5 @@ def measured_device(table: pd.DataFrame) -> Device:
         raise ValueError(
             "The table has no float32 product: call ceilings() and let it finish."
         )
-    memory = best.pop("memory", None)
-    return Device("this machine", best, memory)
+    memory, cache = best.pop("memory", None), best.pop("cache", None)
+    return Device("this machine", best, memory, cache)

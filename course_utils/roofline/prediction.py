@@ -11,6 +11,8 @@ import pandas as pd
 from course_utils.roofline.catalogue import Device
 from course_utils.roofline.counting import Work
 
+CACHED = 16 * 2**20  # bytes; an operation that moves no more may find them in a cache
+
 
 @dataclass(frozen=True, eq=False)
 class Floor:
@@ -39,8 +41,9 @@ def predict(step: Work, device: Device) -> Floor:
     """The least time of each operation: arithmetic at the peak, or bytes at full speed.
 
     A product takes the longer of the two, any other operation its bytes; one comes
-    after the other. Starting operations, waiting for input and routines that stay
-    below the roofs come on top, so a measured step is longer. Where the memory is
+    after the other. An operation that moves at most 16 MiB does so at the speed of the
+    cache, where it is known. Starting operations, waiting for input and routines that
+    stay below the roofs come on top, so a measured step is longer. Where the memory is
     unknown, only products count.
 
     Example:
@@ -56,7 +59,9 @@ def predict(step: Work, device: Device) -> Floor:
         for dtype, product in zip(table["dtype"], table["product"], strict=True)
     ]
     arithmetic = table["flops"] / peaks
-    memory = table["bytes"] / device.bandwidth
+    cache = max(device.bandwidth, 1e9 * (device.cache_gb_per_s or 0))
+    speed = np.where(table["bytes"] <= CACHED, cache, device.bandwidth)
+    memory = table["bytes"] / speed
     return Floor(table.assign(ms=1e3 * np.maximum(arithmetic, memory)))
 
 

@@ -53,6 +53,14 @@ slurmctld -D > "$folder/slurmctld.log" 2>&1 &
 started+=($!)
 slurmd -D > "$folder/slurmd.log" 2>&1 &
 started+=($!)
-until sinfo -h -o %T 2> /dev/null | grep -q idle; do sleep 0.5; done
+until sinfo -h -o %T 2> /dev/null | grep -q idle; do
+  for pid in "${started[@]}"; do
+    if ! kill -0 "$pid" 2> /dev/null; then
+      tail -n 3 "$folder"/*.log >&2
+      exit 1
+    fi
+  done
+  sleep 0.5
+done
 srun --version
 "$@"

@@ -94,6 +94,7 @@ def drill():
     rank, count = strategy.cluster_resolver.task_id, strategy.num_replicas_in_sync
     with strategy.scope():
         model, optimizer, iterator = parts(rank, count)
+    optimizer.dynamic_scale.assign(2.0**15)  # or the first steps overflow by themselves
     return (
         strategy,
         model,

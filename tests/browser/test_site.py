@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from html.parser import HTMLParser
+from itertools import pairwise
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -79,6 +80,23 @@ def test_every_page_is_there_and_every_link_leads_somewhere(site):
     assert len(searched) > 30
     for name, _, rows in searched:
         assert {id for _, id, _ in rows} <= pages[site / f"{name}.html"].ids, name
+
+
+FIRST = re.compile(
+    r'</h1>\s*(?:<div[^>]*>\s*)*<a [^>]*href="([^"]+)"><img alt="([^"]+)"[^>]*>\s*</a>'
+    r'\s*(?:</div>\s*)*<p class="first-picture">[^<]*<a href="#(cell-[^"]+)">'
+)
+
+
+def test_a_notebooks_page_begins_with_its_picture_and_keeps_it_once(site):
+    for path in (site / "notebooks").glob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        address, words, place = FIRST.search(text).groups()
+        assert (path.parent / address).is_file() and len(words) > 40, path.stem
+        # a figure is the same file again where it was made, an explorer is alive there
+        below = text[text.index(f'id="{place}"') :]
+        assert address in below or "data:image/png" in below, path.stem
+        assert text.count('class="first-picture" src') == 1
 
 
 def copied(explorer):
@@ -189,6 +207,55 @@ def test_the_card_opens_and_no_page_has_a_serious_violation(page, site):
             page.goto((site / f"{name}.html").as_uri() + query)
             found = Axe().run(page).response["violations"]
             assert not [rule for rule in found if rule["impact"] in SERIOUS], name
+
+
+# Of each text of the map: does it stand out, and its contrast with the page.
+MAP = """svg => {
+  const parts = (color) => (([r, g, b]) => [r, g, b].map(v => v / 255)
+    .map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))(color.match(/[\\d.]+/g));
+  const light = (color) =>
+    (([r, g, b]) => 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05)(parts(color));
+  const ground = light(getComputedStyle(document.body).backgroundColor);
+  const frame = svg.getBoundingClientRect();
+  return [...svg.querySelectorAll("text")].map(text => {
+    const box = text.getBoundingClientRect();
+    const own = light(getComputedStyle(text).fill);
+    return {out: box.right > frame.right || box.left < frame.left, bottom: box.bottom, top: box.top,
+      size: parseFloat(getComputedStyle(text).fontSize) * frame.width / 340,
+      contrast: Math.max(own, ground) / Math.min(own, ground)};
+  });
+}"""
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1280])
+def test_the_map_of_the_course_is_read_and_walked_by_keys(
+    chromium, site, scheme, width
+):
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        size = {"width": width, "height": 900}
+        page = browser.new_page(viewport=size, color_scheme=scheme)
+        page.goto((site / "index.html").as_uri())
+        drawing = page.locator(".course-map")
+        texts = drawing.evaluate(MAP)
+        notebooks = len(list((COURSE / "notebooks").glob("[0-9]*.ipynb")))
+        assert len(texts) == 2 * notebooks and not any(text["out"] for text in texts)
+        assert min(text["size"] for text in texts) > 11
+        assert min(text["contrast"] for text in texts) > 4.5
+        for above, below in pairwise(texts):
+            assert above["bottom"] < below["top"] + 3
+        found = Axe().run(page, context=".course-map", options={}).response
+        assert found["violations"] == [] and found["passes"]
+        links = drawing.locator("a")
+        links.first.focus()
+        for _ in range(notebooks - 1):
+            page.keyboard.press("Tab")
+        focused = "link => link === document.activeElement"
+        assert links.last.evaluate(focused)
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", level=1)).to_contain_text("How far could it")
 
 
 ASK = (COURSE / "docs/ask.md").read_text(encoding="utf-8")

@@ -310,7 +310,7 @@ def test_the_text_of_the_float_page_is_true(open_toy):
 
     def value(end):
         toy.page.goto(f"{toy.address}#{end}")
-        return toy.host.locator(".row.selected .value").inner_text()
+        return toy.host.locator(".row.selected:visible .value").inner_text()
 
     assert value("f16=65519.999") == value("f16=65520&saturate=true") == "65504"
     assert value("f16=65520") == "infinity" and value("bf16=65520") == "65536"
@@ -345,6 +345,21 @@ def test_a_notebook_copies_a_link_that_its_page_shows(page, source, pages, open_
         texts = [place.locator(part).all_text_contents() for place in (body, toy.host)]
         assert sorted(texts[0]) == sorted(texts[1])
         assert texts[0] or part.startswith(".row") == (page == "bathtub")
+
+
+def test_a_link_to_a_format_that_is_not_open_opens_its_row(open_toy):
+    toy = open_toy("float")
+    rows = toy.host.locator(".row:visible")
+    assert rows.count() == len(toys.ROWS)
+    toy.turn_to(f"{toy.address}#f8_e4m3fn=464")
+    assert rows.count() == len(toys.ROWS) + 1
+    expect(toy.host.locator(".row.selected .value")).to_have_text("448")
+    assert toy.link().endswith("#f8_e4m3fn=464&rows=f32.f16.bf16.f8_e4m3fn")
+    toy.page.go_back()
+    expect(rows).to_have_count(len(toys.ROWS))
+    # who says which rows, and asks for a number in another one, contradicts themselves
+    toy.turn_to(f"{toy.address}#rows=f32&f16=1")
+    expect(toy.told).to_contain_text("which this page cannot show")
 
 
 def test_nan_keeps_its_bits_in_the_address(pages, open_toy):

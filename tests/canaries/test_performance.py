@@ -84,6 +84,16 @@ def test_05_products_go_through_onednn_where_the_cpu_has_their_dtype(products):
         assert "MatMul" in products["mixed_float16"]
 
 
+def test_13_a_bias_and_a_relu_go_with_a_product_that_has_a_fast_routine(steps):
+    """What rule 4 of the count leaves out. It holds with oneDNN off, too."""
+    alone = {p: {"BiasAdd", "Relu"} & set(ops["op"]) for p, ops in steps.items()}
+    if not ON_CPU:
+        pytest.skip("this is about CPUs")
+    assert not alone["float32"]
+    if not FLOAT16 & SETS:
+        assert alone["mixed_float16"] == {"BiasAdd", "Relu"}
+
+
 CONVOLUTION = """
 import tensorflow as tf
 x, w = tf.zeros((8, 14, 14, 8), "float16"), tf.Variable(tf.zeros((3, 3, 8, 16), "float16"))

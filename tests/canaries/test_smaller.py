@@ -84,6 +84,24 @@ def test_08_int4_has_a_scale_for_each_block_or_for_each_output():
     assert [v.name for v in model.trainable_weights] == ["bias"]
 
 
+def test_08_which_layers_quantize_changes():
+    tokens = keras.Input((4,), dtype="int32")
+    hidden = keras.layers.Embedding(8, 4)(tokens)
+    hidden = keras.layers.EinsumDense("abc,cd->abd", (None, 4))(hidden)
+    hidden = keras.layers.Conv1D(4, 2)(hidden)
+    changed = {}
+    for mode in ("int8", "int4", "float8"):
+        model = keras.models.clone_model(keras.Model(tokens, Dense(3)(hidden)))
+        lite.quietly(model.quantize, mode)
+        modes = {
+            type(layer).__name__: getattr(layer, "quantization_mode", None)
+            for layer in model.layers
+        }
+        changed[mode] = {name for name, found in modes.items() if found == mode}
+    assert changed["int8"] == changed["int4"] == {"Dense", "EinsumDense", "Embedding"}
+    assert changed["float8"] == {"Dense", "EinsumDense"}
+
+
 def converted(model, options=(), images=None, **spec):
     converter = tf.lite.TFLiteConverter.from_keras_model(model)
     converter.optimizations = [getattr(tf.lite.Optimize, name) for name in options]

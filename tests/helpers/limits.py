@@ -33,6 +33,7 @@ CURES = {
     "XLA": ("launch", "memory"),
     "mixed_bfloat16": ("compute",),
     "mixed_float16": ("memory",),
+    "no batch normalization": ("memory",),  # of a step that has some: fewer operations
 }
 KNOWN = ("cnn", "one filter", "reads its input", "adds and ReLUs")
 # Named before the tree was changed, and not run until it was done.
@@ -86,6 +87,16 @@ def built(name: str) -> tuple[keras.Model, tuple[np.ndarray, np.ndarray]]:
     raise ValueError(f"{name!r} is none of {(*KNOWN, *HELD_OUT)}.")
 
 
+def normalizes(model: keras.Model) -> bool:
+    return any(isinstance(x, layers.BatchNormalization) for x in model.layers)
+
+
+def without_normalization(model: keras.Model) -> keras.Model:
+    kept = [x for x in model.layers if not isinstance(x, layers.BatchNormalization)]
+    fresh = [type(x).from_config(x.get_config()) for x in kept]
+    return keras.Sequential([keras.Input(model.input_shape[1:]), *fresh])
+
+
 def batches(name: str, batch: tuple[np.ndarray, np.ndarray]) -> tf.data.Dataset:
     """What the step reads as it was: most find their batch ready in memory."""
     if name == "reads its input":
@@ -112,6 +123,8 @@ def step_of(name: str, policy: str = "float32", cure: str = "") -> Callable[[], 
     """One call of Keras's own training step, as `fit` calls it, which returns the loss."""
     with dtype_policy(cure if cure.startswith("mixed") else policy):
         model, batch = built(name)
+        if cure == "no batch normalization":
+            model = without_normalization(model)
     data = in_memory(batch) if cure == "batches in memory" else batches(name, batch)
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     if batch[1].ndim > 1:
@@ -138,6 +151,8 @@ def measured(name: str, seconds: float) -> dict:
     found = {"bars": {policy: profiling.budget(t) for policy, t in traces.items()}}
     found["cures"] = {}
     for cure in CURES:
+        if cure == "no batch normalization" and not normalizes(built(name)[0]):
+            continue
         cases = {"as it was": steps["float32"], "cured": step_of(name, cure=cure)}
         times = timer.timings(cases, seconds, f"{name}, {cure}", at_least=12)
         in_a_call = STEPS if "steps" in cure else 1

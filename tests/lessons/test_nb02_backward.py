@@ -37,6 +37,19 @@ def test_bfloat16_is_wrong_by_some_percent_throughout(epoch):
     assert max(errors("mixed_bfloat16", epoch)) < 0.1
 
 
+def test_a_narrow_network_loses_little_and_a_scale_brings_back_little():
+    """What the text says of the network that is a quarter as wide."""
+    record = records._content("narrow")
+    assert "8-16-32" in record["conditions"]["model"]
+    rows = [row for row in record["records"] if row["epoch"] == 85]
+    assert len(rows) == 3
+    lost = sorted(round(100 * row["zeros"]) for row in rows)
+    assert (lost[0], lost[-1]) == (4, 10)
+    for way in ("mixed_float16", "mixed_float16, S = 2^15"):
+        wrong = [100 * row[way]["all layers"] for row in rows]
+        assert 0.6 < min(wrong) and max(wrong) < 1.5
+
+
 def test_the_table_has_middle_and_ends():
     table = records.backward()
     low, middle, high = sorted(errors("mixed_float16"))

@@ -10,6 +10,7 @@ import pytest
 import tensorflow as tf
 
 from course_utils.explorers import SoftmaxCliff
+from course_utils.hardware.xla import has_xla
 from course_utils.training import dtype_policy
 from tools.notebook_cells import Cells
 
@@ -140,3 +141,29 @@ def test_the_lost_loss_scale_has_one_warning(tmp_path):
         keras.saving.load_model(tmp_path / "model.keras")
     (words,) = [str(one.message) for one in caught]
     assert words.startswith("Skipping variable loading for optimizer 'adam")
+
+
+def test_a_model_is_wrapped_unless_it_says_that_it_shall_not_be():
+    with dtype_policy("mixed_float16"):
+        model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    for options, wanted in (
+        ({}, "LossScaleOptimizer"),
+        ({"auto_scale_loss": False}, "SGD"),
+    ):
+        model.compile("sgd", "mse", **options)
+        assert type(model.optimizer).__name__ == wanted
+
+
+def test_what_xla_compiles_is_not_rewritten_to_16_bits():
+    if not has_xla():
+        pytest.skip("no XLA for this device")
+    a = np.random.default_rng(0).normal(size=(64, 64)).astype("float32")
+    option = "auto_mixed_precision_onednn_bfloat16"
+    results = []
+    for on in (False, True):
+        tf.config.optimizer.set_experimental_options({option: on})
+        try:
+            results.append(tf.function(tf.matmul, jit_compile=True)(a, a).numpy())
+        finally:
+            tf.config.optimizer.set_experimental_options({option: False})
+    assert np.array_equal(*results)

@@ -163,3 +163,20 @@ def test_stochastic_rounding_matters_beside_a_value_that_is_always_large():
     assert nearest[1] == 1 and stochastic[1] < 0.3
     assert nearest[0] > 5 * stochastic[0]
     assert np.all(nearest[2:] < 3 * stochastic[2:])
+
+
+def test_a_spike_of_a_hundred_thousand_spares_e5m2_and_one_of_a_billion_does_not():
+    """After it, with a delayed scale: the largest error of an ordinary gradient."""
+    rng = np.random.default_rng(0)
+    sizes = 2.0 ** rng.normal(-12, 2, (40, 5000))
+    rows = (rng.normal(size=(40, 5000)) * sizes).astype("float32")
+    names = {"np": np, "ml_dtypes": ml_dtypes}
+    names["gradient_of"] = lambda batch: rows[batch.start // 32].copy()
+    worst = {}
+    for times in ("100_000", "1_000_000_000"):
+        spike = [("100_000", times)]
+        errors = NOTEBOOK.run("delayed", names=names, replaced=spike)["errors"]
+        for dtype in (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2):
+            worst[times, dtype.__name__] = max(errors(dtype, True)[21:37])
+    assert worst["100_000", "float8_e5m2"] < 0.1 < worst["1_000_000_000", "float8_e5m2"]
+    assert worst["100_000", "float8_e4m3fn"] > 0.3

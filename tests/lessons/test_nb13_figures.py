@@ -16,7 +16,11 @@ T4 = DEVICES["T4"]
 
 PEAK_TFLOPS = {"float32": 8.0, "bfloat16": 65.0, "float16": 65.0}
 DEVICE = SimpleNamespace(
-    name="a chip", tflops=PEAK_TFLOPS, gb_per_s=300.0, bandwidth=3e11
+    name="a chip",
+    tflops=PEAK_TFLOPS,
+    gb_per_s=300.0,
+    cache_gb_per_s=900.0,
+    bandwidth=3e11,
 )
 POINTS = [
     ("dense 1, forward", "float32", 9.0, 2.0, 4.0),
@@ -66,6 +70,12 @@ def test_the_figure_shows_a_roof_for_each_dtype_and_names_the_optimizer():
     x, y = lines["memory 320 GB/s"]
     assert np.allclose(np.array(y) / np.array(x), 0.32)
     assert "adam in float16: " in picture.alt
+
+
+def test_a_measured_cache_has_a_slope_of_its_own():
+    _, lines = drawn(DEVICE, POINTS)
+    x, y = lines["cache 900 GB/s"]
+    assert np.allclose(np.array(y) / np.array(x), 0.9) and y[-1] == 65
 
 
 def test_equal_rates_are_one_roof_and_unknown_memory_has_no_slope():

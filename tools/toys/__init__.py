@@ -30,6 +30,8 @@ TITLES = {
 # The cell of a notebook that shows the same explorer.
 CELLS = {"floatlab": "float", "scope": "bathtub", "softmax-cliff": "cliff"}
 CLIFF = COURSE / "notebooks/solved/03_policy.ipynb"
+# The rows with which FloatLab opens, here and in notebook 01; its menu has the others.
+ROWS = ("float32", "bfloat16", "float16")
 SIGMOIDS = ("false-alarm", "miss")
 # A link in a document to a cell, with a state: the notebook where no site was made.
 TO_STATE = re.compile(
@@ -69,7 +71,7 @@ def linked() -> set[tuple[str, str]]:
 
 
 def _float():
-    return _apart("floatlab", FloatLab("65520"))
+    return _apart("floatlab", FloatLab("65520", ROWS))
 
 
 def _bathtub():

@@ -36,6 +36,8 @@ function show(key, text) {
   } else if (key === "saturate") {
     if (text === "true" || text === "false") act(saturate, "change", "checked", text === "true");
   } else if (isFormat(key)) {
+    const box = boxes[shortNames.indexOf(key)];
+    if (!box.checked) box.click(); // a link may ask for a row that the page opens without
     choose(codes, [...codes.options].findIndex(({ value }) => brief(value) === key));
     write(field, text);
   }

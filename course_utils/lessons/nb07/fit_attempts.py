@@ -7,7 +7,6 @@ Run as a script it is one of several workers.
 import contextlib
 import gc
 import importlib.util
-import json
 from typing import TYPE_CHECKING
 
 from course_utils import paths, processes
@@ -99,7 +98,7 @@ def on_jax(attempts: dict) -> dict:
     "where" says with which versions, and when.
     """
     if not importlib.util.find_spec("jax"):
-        return json.loads(RECORD.read_text(encoding="utf-8"))
+        return paths.read(RECORD)
     outcome = processes.call(_of_jax, {"attempts": attempts}, ON_JAX)
     return outcome.result or {"where": f"JAX could not be tried. {outcome.problem}"}
 

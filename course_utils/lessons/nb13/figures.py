@@ -25,9 +25,9 @@ def draw_roofline(
     """Operations a second over operations per byte, both axes logarithmic: a roof for
     each dtype.
 
-    Left of its ridge a roof is the memory's slope, which all dtypes share; right of it,
-    the rate of the units. A dot is one pass of one layer, or the optimizer: its area is the time
-    that it takes at best.
+    Left of its ridge a roof is the memory's slope, which all dtypes share (dotted: that
+    of the cache); right of it, the rate of the units. A dot is one pass of one layer, or
+    the optimizer: its area is the time that it takes at best.
 
     `points`: the DataFrame of `roofline.points`, or None
     for the roofs alone.
@@ -62,9 +62,13 @@ def draw_roofline(
         words.append("its memory was not measured, so there is no slope")
         ax.set_ylim(scale * min(roofs) / 30, 2 * top)
     else:
-        words.append(f"memory {device.gb_per_s:.4g} GB/s")
-        x = np.array([left, top / slope])
-        ax.plot(x, slope * x, color=INK, linewidth=1.6, label=words[-1])
+        slopes = {"memory": device.gb_per_s, "cache": device.cache_gb_per_s}
+        for (place, speed), style in zip(slopes.items(), ("-", ":"), strict=True):
+            if speed:
+                words.append(f"{place} {speed:.4g} GB/s")
+                x = np.array([left, top / (1e-3 * scale * speed)])
+                look = {"color": INK, "linewidth": 1.6, "linestyle": style}
+                ax.plot(x, 1e-3 * scale * speed * x, label=words[-1], **look)
     alt = f"roofs of {device.name}: {'; '.join(words)}."
     if len(dots):
         alt += f" {_dots(ax, points, scale, unit)}."

@@ -1,7 +1,6 @@
 """All operations, listened to on this device, and the records of others."""
 
 import datetime
-import json
 import math
 import os
 from collections.abc import Collection, Iterator
@@ -112,7 +111,7 @@ def load(folder: str | Path = FOLDER) -> Iterator[tuple[str, pd.DataFrame]]:
     Example: `dict(load())`.
     """
     for path in sorted(Path(folder).glob("*.json")):
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = paths.read(path)
         switches = records.label(content)
         words = [content["device"], switches, content["date"]]
         yield (
