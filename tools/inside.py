@@ -52,7 +52,7 @@ def operations(call: Callable, *arguments: Any) -> set[tuple[str, str]]:
             if op.type in SHAPES or not reached & {tensor.name for tensor in op.inputs}:
                 continue
             reached |= {tensor.name for tensor in op.outputs}
-            for function in functions(op).values():
+            for function in functions(op):
                 data = (t for t in function.inputs if t.dtype != tf.resource)
                 scopes.append((function, {tensor.name for tensor in data}))
             dtypes = {} if functions(op) else {t.dtype.base_dtype for t in op.outputs}

@@ -184,7 +184,7 @@ def _noted_questions(running):
 
     def get(name, *arguments, **options):
         # Keras's own code asks for each layer that is made.
-        asker = sys._getframe(2).f_globals["__name__"]
+        asker = sys._getframe(2).f_globals.get("__name__", "")
         if running and name == "dtype_policy" and not asker.startswith("keras."):
             running[-1].asks_policy = True
         return former(name, *arguments, **options)

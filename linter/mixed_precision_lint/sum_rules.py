@@ -151,8 +151,12 @@ def _many_squares(operation):
 
 def _added_in_loop(operation):
     """The dtype in which a loop adds one value after another to what it carries."""
-    body = functions(operation)["body"]
-    for start, end in zip(body.inputs, body.outputs, strict=True):
+    carried = [
+        pair
+        for graph in functions(operation)
+        for pair in zip(graph.inputs, graph.outputs, strict=False)
+    ]
+    for start, end in carried:
         added = end.op
         if added.type == "TensorListSetItem":  # as scan of Keras's carries it
             added = added.inputs[2].op

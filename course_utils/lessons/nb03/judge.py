@@ -91,7 +91,7 @@ def _dtype_problem(layer, policy, output_dtype):
             "Leave the `dtype` out where it is made."
         )
     # Tracing runs the learner's code, which may raise there and nowhere else.
-    hides_float32 = attempt(lambda: _casts_up(layer, dtype))
+    hides_float32 = attempt(lambda: _leaves(layer, dtype))
     if dtype != "float32" and hides_float32:
         return (
             f"Under {policy} your layer still works in float32 and casts only its result: "
@@ -100,18 +100,16 @@ def _dtype_problem(layer, policy, output_dtype):
     return None
 
 
-def _casts_up(layer, dtype):
-    """Whether a layer casts anything from a dtype to float32."""
+def _leaves(layer, dtype):
+    """Whether a layer casts anything that it has in a 16-bit dtype to a wider one."""
     import keras
     from mixed_precision_lint.calls import calls_of, symbols
 
     model = keras.Sequential([keras.Input(GAINS.shape), layer])
-    every = [
-        op for called in calls_of(model, symbols(model)) for op in called.operations
-    ]
-    casts = [op for op in every if op.type == "Cast"]
     return any(
-        (op.inputs[0].dtype, op.outputs[0].dtype) == (dtype, "float32") for op in casts
+        operation.type == "Cast" and operation.inputs[0].dtype == dtype
+        for called in calls_of(model, symbols(model))
+        for operation in called.operations
     )
 
 
