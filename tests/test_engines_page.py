@@ -2,6 +2,7 @@
 it.
 """
 
+import importlib.metadata
 import json
 
 import numpy as np
@@ -18,6 +19,10 @@ STOPS = {"float16": 2048, "bfloat16": 256}
 RIGHT = "PyTorch", "ONNX Runtime", "OpenVINO", "JAX", "TensorFlow, XLA"
 BY_INDEX = sums.NUMBERS, sums.INDEXED, sums.SCATTERED, sums.GROUPS
 LOOK_UPS = sums.TABLE, sums.BY_INDEX, sums.TAKEN, sums.GATHERED
+BEFORE_PANDAS_3 = {
+    (sums.COLUMNS, "float16"): [2048.0],
+    (sums.MEANS, "float16"): [float(np.float16(2048 / 5000))],
+}
 # what a library adds up in 32 bits by index
 WIDE = {
     ("PyTorch", sums.INDEXED),
@@ -154,11 +159,11 @@ def test_what_the_page_says_of_shapes_and_switches_is_computed():
     assert told["without"] == ["ONNX Runtime", "MLX"]
 
 
-def live(library, names=None):
+def live(library, without=()):
     """(Name, dtype, what it gives now, what it gave) of each sum that no switch changes."""
     run, _ = engines.LIBRARIES[library][0]()
     about = LIBRARIES[library]
-    for name in names or run:
+    for name in set(run) - set(without):
         for dtype, answer in about["sums"][name].items():
             if about["switched"][name][dtype]["numbers"] == answer["numbers"]:
                 count, width = SHAPES[dtype][0]
@@ -169,7 +174,11 @@ def live(library, names=None):
 
 @pytest.mark.parametrize("library", ["NumPy, ml_dtypes", "pandas", "TensorFlow"])
 def test_the_libraries_here_still_do_so(library):
-    for name, dtype, now, then in live(library):
+    old = library == "pandas" and importlib.metadata.version("pandas") < "3"
+    # which has no groups of bfloat16
+    for name, dtype, now, then in live(library, {sums.GROUPS} if old else ()):
+        if old:
+            then = BEFORE_PANDAS_3.get((name, dtype), then)
         assert now == then, (name, dtype)
 
 

@@ -14,7 +14,7 @@ from keras import layers
 from course_utils import models, roofline
 from course_utils.benchmark import rates
 from course_utils.roofline import counting
-from course_utils.roofline.catalogue import BYTES, PATH, Device
+from course_utils.roofline.catalogue import DTYPES, PATH, Device
 from course_utils.training import dtype_policy
 
 POLICIES = ("float32", "mixed_bfloat16", "mixed_float16")
@@ -78,7 +78,7 @@ def test_every_figure_has_a_source_and_those_of_a_device_agree():
         name = row["name"]
         found = DEVICES[row["name"]]
         tflops = DEVICES[row["name"]].tflops
-        assert "float32" in tflops and set(tflops) <= set(BYTES), name
+        assert "float32" in tflops and set(tflops) <= set(DTYPES), name
         assert 0 < found.peak("float16") / found.bandwidth < 1e4, name
         if row["kind"] == "GPU":
             ampere_on = row["compute_capability"] >= 8

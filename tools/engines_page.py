@@ -10,7 +10,8 @@ SECTIONS = [
         "Sums and means",
         "NumPy and pandas add up bfloat16 in bfloat16, one number after another, wherever they are "
         "asked for a sum or a mean. Their float16 sums are right, with two exceptions: `cumsum`, "
-        "and NumPy's sum over axis 0, which stops although its mean over axis 0 does not. "
+        "and NumPy's sum over axis 0, which stops although its mean over axis 0 does not. (Before "
+        "pandas 3 a DataFrame's sum stopped there, and its mean with it.) "
         "TensorFlow is the other way round: its bfloat16 sums are right, and those in float16 are "
         "kept in float16. JAX, PyTorch, ONNX Runtime, OpenVINO, and TensorFlow under XLA keep a "
         "sum and a mean in float32; a cumulated sum, or one by group, need not be. A mean has one "

@@ -14,7 +14,7 @@ from course_utils import hardware, training
 from course_utils.benchmark.keras_device import device, device_kind
 from course_utils.benchmark.timer import timings
 
-MATRICES = {"CPU": (512, 1024), "GPU": (2048, 4096, 8192), "TPU": (2048, 4096, 8192)}
+MATRICES = {"CPU": (512, 1024), "GPU": (2048, 4096, 8192)}  # a TPU as a GPU
 # Beyond the caches, and within those of a CPU. A GPU starts no operation fast enough.
 ARRAY_MIB = {"CPU": {"memory": 128, "cache": 2}, "GPU": {"memory": 1024}}
 
@@ -30,7 +30,7 @@ def ceilings(seconds: float = 12, dtypes: Iterable[str] | None = None) -> pd.Dat
     Example:
         this = roofline.measured_device(ceilings(seconds=10))
     """
-    kind = device_kind()
+    kind = "CPU" if device_kind() == "CPU" else "GPU"
     cases = {}
     with keras.device(device()):
         for dtype in dtypes or likely_dtypes():
@@ -39,7 +39,7 @@ def ceilings(seconds: float = 12, dtypes: Iterable[str] | None = None) -> pd.Dat
                 cases[dtype, f"{n} × {n}"] = run, 2e-12 * n**3
         # Sums of two float32 arrays: every number is read and written, none is used
         # again.
-        for figure, mib in ARRAY_MIB["CPU" if kind == "CPU" else "GPU"].items():
+        for figure, mib in ARRAY_MIB[kind].items():
             a = keras.ops.ones((mib * 2**18,), "float32")
             gigabytes = 1e-9 * mib * 2**20
             new = f"a + a into a new array, {mib} MiB"

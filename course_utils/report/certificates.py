@@ -44,7 +44,7 @@ def issue(
     if certificate:
         table = {"columns": ["run", *notes[0]], "rows": rows}
         card = {"quantity": "overflow drill", "unit": "", "measured": verdict}
-        card |= dict.fromkeys(("guess", "predicted"), "")
+        card |= {"guess": "", "predicted": ""}
         content = hand_ins.gather(title, [], [card], settings=answers, table=table)
         records.save({"kind": hand_ins.KIND, **content}, certificate)
     return int(verdict == "fails")

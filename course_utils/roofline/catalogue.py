@@ -10,7 +10,7 @@ import pandas as pd
 from course_utils import paths
 
 PATH = paths.data("devices.json")
-BYTES = {"float32": 4, "tf32": 4, "bfloat16": 2, "float16": 2}  # of a number in memory
+DTYPES = ("float32", "tf32", "bfloat16", "float16")
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ class Device:
             >>> devices()["T4"].peak("float16") / devices()["T4"].peak("bfloat16")
             8.024691358024691
         """
-        if dtype not in BYTES:
+        if dtype not in DTYPES:
             raise ValueError(
-                f"{dtype!r} is no dtype of the catalogue: take one of {tuple(BYTES)}."
+                f"{dtype!r} is no dtype of the catalogue: take one of {DTYPES}."
             )
         if dtype == "float32" or dtype not in self.tflops:
             dtype = "tf32" if tf32 and "tf32" in self.tflops else "float32"

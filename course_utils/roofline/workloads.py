@@ -14,7 +14,7 @@ from course_utils import hardware
 from course_utils.benchmark import ceilings, measure, rates
 from course_utils.progress import tqdm
 from course_utils.roofline.catalogue import Device, measured_device
-from course_utils.roofline.counting import Work, count
+from course_utils.roofline.counting import count
 from course_utils.roofline.liveness import operations, peak
 from course_utils.roofline.prediction import predict
 from course_utils.training import dtype_policy
@@ -98,16 +98,9 @@ def fitted(device: Device, start_us: float, memory_bytes: int | None = None) -> 
 
 def _share(width, policy, batch_size, device, start_us):
     """What part of a step is not the starting of its operations."""
-    first, second = (_work(width, policy, size) for size in BATCH_SIZES[:2])
-    # Both are linear in the size of the batch, so that two are counted for all.
-    times = (batch_size - BATCH_SIZES[0]) / (BATCH_SIZES[1] - BATCH_SIZES[0])
-    grown = {
-        column: first.table[column]
-        + times * (second.table[column] - first.table[column])
-        for column in ("flops", "bytes")
-    }
-    ms = predict(Work(first.table.assign(**grown)), device).ms
-    return ms / (ms + 1e-3 * start_us * len(first.table))
+    work = _work(width, policy, batch_size)
+    ms = predict(work, device).ms
+    return ms / (ms + 1e-3 * start_us * len(work.table))
 
 
 @functools.cache

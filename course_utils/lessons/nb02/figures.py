@@ -28,7 +28,7 @@ def draw_step() -> Drawing:
     return Drawing.read(Path(__file__).with_name("step.svg"))
 
 
-def draw_bathtub(measured: dict, tried: dict | None = None) -> Picture:
+def draw_bathtub(measured: dict, tried: dict) -> Picture:
     """The relative error of float16's gradient over the loss scale: wall, floor, cliff.
 
     `measured`: label to {exponent of 2: relative error}, of one network or several; an
@@ -58,7 +58,7 @@ def draw_bathtub(measured: dict, tried: dict | None = None) -> Picture:
         color = CLASSES["overflow"]
         ax.axvspan(cliff - 0.5, right + 1, color=color, alpha=0.14, lw=0)
         write(ax, right + 0.8, 0.3, power(f"overflow\nfrom 2^{cliff}"), ha="right")
-    for s, name in (tried or {}).items():
+    for s, name in tried.items():
         words.append(f"{name} is marked at 2^{s}")
         ax.axvline(s, color=SCALE, linewidth=1.6, zorder=0)
         # beyond the cliff, the line goes up at the left

@@ -19,9 +19,7 @@ from course_utils.figures.words import described
 from course_utils.roofline import Device
 
 
-def draw_roofline(
-    device: Device, points: pd.DataFrame | None = None, title: str | None = None
-) -> Picture:
+def draw_roofline(device: Device, points: pd.DataFrame, title: str) -> Picture:
     """Operations a second over operations per byte, both axes logarithmic: a roof for
     each dtype.
 
@@ -29,10 +27,9 @@ def draw_roofline(
     of the cache); right of it, the rate of the units. A dot is one pass of one layer, or
     the optimizer: its area is the time that it takes at best.
 
-    `points`: the DataFrame of `roofline.points`, or None
-    for the roofs alone.
+    `points`: the DataFrame of `roofline.points`.
 
-    Example: `draw_roofline(devices()["T4"])`.
+    Example: `draw_roofline(devices()["T4"], points, "The layers of a CNN")`.
     """
     figure, ax = canvas(8.0, 4.4)
     roofs: dict = {}
@@ -46,9 +43,8 @@ def draw_roofline(
         unit = "GFLOP/s"
         scale = 1e3
     slope = scale * 1e-12 * device.bandwidth
-    dots = [] if points is None else points["intensity"]
-    ends = [*dots, *(scale * peak / slope for peak in roofs)]
-    ends = [end for end in ends if end > 0] or [1.0]
+    ends = [*points["intensity"], *(scale * peak / slope for peak in roofs)]
+    ends = [end for end in ends if end > 0]
     left = min(1.0, *ends) / 4
     right = 4 * max(ends)
     for peak, names in roofs.items():
@@ -58,22 +54,18 @@ def draw_roofline(
         ax.plot([ridge, right], [scale * peak] * 2, label=label, **look)
     words = [line.get_label() for line in ax.lines]
     top = scale * max(roofs)
-    if device.gb_per_s is None:
-        words.append("its memory was not measured, so there is no slope")
-        ax.set_ylim(scale * min(roofs) / 30, 2 * top)
-    else:
-        slopes = {"memory": device.gb_per_s, "cache": device.cache_gb_per_s}
-        for (place, speed), style in zip(slopes.items(), ("-", ":"), strict=True):
-            if speed:
-                words.append(f"{place} {speed:.4g} GB/s")
-                x = np.array([left, top / (1e-3 * scale * speed)])
-                look = {"color": INK, "linewidth": 1.6, "linestyle": style}
-                ax.plot(x, 1e-3 * scale * speed * x, label=words[-1], **look)
-    alt = f"roofs of {device.name}: {'; '.join(words)}."
-    if len(dots):
-        alt += f" {_dots(ax, points, scale, unit)}."
+    slopes = {"memory": device.gb_per_s, "cache": device.cache_gb_per_s}
+    for (place, speed), style in zip(slopes.items(), ("-", ":"), strict=True):
+        if speed:
+            words.append(f"{place} {speed:.4g} GB/s")
+            x = np.array([left, top / (1e-3 * scale * speed)])
+            look = {"color": INK, "linewidth": 1.6, "linestyle": style}
+            ax.plot(x, 1e-3 * scale * speed * x, label=words[-1], **look)
+    alt = (
+        f"roofs of {device.name}: {'; '.join(words)}. {_dots(ax, points, scale, unit)}."
+    )
     ax.set(xscale="log", yscale="log", xlabel="operations per byte moved", ylabel=unit)
-    ax.set_title(title or f"The roofs of {device.name}")
+    ax.set_title(title)
     legend(ax, loc="lower right")
     return Picture(figure, alt)
 
