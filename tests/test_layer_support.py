@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import tensorflow as tf
-from mixed_precision_lint.inside import operations, works_in_float32
+from tools.inside import operations, works_in_float32
 
 from course_utils.paths import data
 from course_utils.training import dtype_policy

@@ -15,12 +15,12 @@ import keras
 import numpy as np
 import tensorflow as tf
 from mixed_precision_lint.finding import NARROW, WIDE
-from mixed_precision_lint.inside import operations
 from tqdm import tqdm
 
 from course_utils import paths, records, session
 from course_utils.benchmark import measure
 from course_utils.training import dtype_policy
+from tools.inside import operations
 from tools.layer_samples import BYTES, IMAGES, NOT_TRIED, make, offered
 from tools.record import made
 

@@ -36,11 +36,6 @@ def largest(structure: Any) -> float:
     return max((np.abs(a).max(initial=0.0) for a in _floats(structure)), default=0.0)
 
 
-def differ(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether two arrays differ somewhere; NaN differs from all."""
-    return bool(np.any(one != other))
-
-
 def relative_distance(one: np.ndarray, other: np.ndarray) -> float:
     """How far two vectors are apart, as a part of the longer one; 0 for two zeros."""
     longest = max(norm(one), norm(other))
@@ -52,15 +47,13 @@ def is_finite(weight: np.ndarray) -> bool:
     return bool(np.isfinite(weight.astype("float32", copy=False)).all())
 
 
-def vector(variables: Sequence, counts: Sequence = ()) -> np.ndarray:
-    """All values in one vector of float64, each variable's divided by its count, if
-    any.
-    """
-    divisors = np.maximum(counts, 1) if len(counts) else np.ones(len(variables))
-    parts = []
-    for variable, divisor in zip(variables, divisors, strict=True):
-        parts.append(np.ravel(array(variable)).astype("float64") / divisor)
-    return np.concatenate(parts)
+def vector(variables: Sequence[tf.Variable], counts: Sequence) -> np.ndarray:
+    """All values in one vector of float64, each variable's divided by its count."""
+    parts = [
+        np.ravel(variable.numpy()) / max(count, 1)
+        for variable, count in zip(variables, counts, strict=True)
+    ]
+    return np.concatenate(parts, dtype="float64")
 
 
 def zeros(shape: Sequence[int]) -> tf.Variable:

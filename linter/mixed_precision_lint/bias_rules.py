@@ -16,15 +16,10 @@ CURE = (
     "jit_compile=True, or Adam"
 )
 # They move a weight by the sign of its gradient, roughly: its length is divided away.
-ADAPTIVE = (
-    keras.optimizers.Adam,  # AdamW and Nadam are kinds of it or stand beside it
-    keras.optimizers.Nadam,
-    keras.optimizers.Adamax,
-    keras.optimizers.RMSprop,
-    keras.optimizers.Adagrad,
-    keras.optimizers.Adadelta,
-    keras.optimizers.Lamb,
-    keras.optimizers.Lion,
+# AdamW is a kind of Adam.
+ADAPTIVE = tuple(
+    getattr(keras.optimizers, name)
+    for name in "Adam Nadam Adamax RMSprop Adagrad Adadelta Lamb Lion".split()
 )
 
 

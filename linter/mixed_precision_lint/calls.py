@@ -5,6 +5,7 @@ numbers.
 import contextlib
 import functools
 import math
+import sys
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ import keras
 import numpy as np
 
 from mixed_precision_lint.finding import NARROW, WIDE
+from mixed_precision_lint.inside import with_bodies
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -34,9 +36,8 @@ class Call:
     # {"input", "weight" or "inside": bytes that its own casts from float to float read
     # and write}
     cast_bytes: Counter = field(default_factory=Counter)
-    # A graph of TensorFlow's, and which of its operations were written meanwhile.
-    span: tuple = (None, 0, 0)
-    # What of them is its own: none of a layer that it calls.
+    # Of TensorFlow's graph: what is its own, in the bodies of loops too, and none of a
+    # layer that it calls.
     operations: list = field(default_factory=list)
     # {number that its own code, and no layer that it calls, put into 16 bits: the dtype
     # and the constant}
@@ -126,6 +127,7 @@ def _noted():
     calls: list[Call] = []
     failed: list = []
     running: list[Call] = []
+    claimed: set = set()  # operations
 
     @functools.wraps(former)
     def noted(self, *args, **kwargs):
@@ -135,7 +137,7 @@ def _noted():
         call = Call(self, inputs, _casts(self, inputs), outer)
         calls.append(call)
         running.append(call)
-        graph, before = _graph()
+        before = len(_operations())
         try:
             outputs = former(self, *args, **kwargs)
         except Exception:
@@ -143,16 +145,11 @@ def _noted():
             raise
         finally:
             running.pop()
-        _, after = _graph()
-        call.span = graph, len(before), len(after)
-        theirs: set[int] = set()
-        for each in calls:
-            inner_graph, start, end = each.span
-            if each.outer is call and inner_graph is graph:
-                theirs.update(range(start, end))
+        # The layers that it calls have ended, and taken theirs.
         call.operations = [
-            after[n] for n in range(len(before), len(after)) if n not in theirs
+            each for each in with_bodies(_operations()[before:]) if each not in claimed
         ]
+        claimed.update(call.operations)
         _count_casts(call, (args, kwargs))
         call.outputs = _tensors(outputs)
         return outputs
@@ -181,14 +178,18 @@ def _noted_losses(running):
 
 def _noted_questions(running):
     """Note in the innermost running call whether its code asks for the global policy."""
-    former = keras.config.dtype_policy
+    # What they all read, whatever name the code has for them.
+    state = keras.config.dtype_policy.__globals__["global_state"]
+    former = state.get_global_attribute
 
-    def dtype_policy():
-        if running:
+    def get(name, *arguments, **options):
+        # Keras's own code asks for each layer that is made.
+        asker = sys._getframe(2).f_globals.get("__name__", "")
+        if running and name == "dtype_policy" and not asker.startswith("keras."):
             running[-1].asks_policy = True
-        return former()
+        return former(name, *arguments, **options)
 
-    return mock.patch.object(keras.config, "dtype_policy", dtype_policy)
+    return mock.patch.object(state, "get_global_attribute", get)
 
 
 def _noted_numbers(running):
@@ -218,20 +219,18 @@ def _noted_numbers(running):
     return mock.patch.object(constant_op, "_constant_impl", constant)
 
 
-def _graph():
-    """TensorFlow's graph, while it runs on symbols, and its operations so far."""
+def _operations():
+    """Those of TensorFlow's graph so far, while it runs on symbols."""
     if keras.backend.backend() != "tensorflow":
-        return None, []
+        return []
     import tensorflow as tf
 
-    graph = tf.compat.v1.get_default_graph()
-    return graph, graph.get_operations()
+    return tf.compat.v1.get_default_graph().get_operations()
 
 
 def _count_casts(call, arguments):
-    """Note in a call the bytes that its own casts move, and the numbers that they cast.
-
-    What one of several calls in a loop's body casts is not seen.
+    """Note in a call the bytes that its own casts move, once in a loop's body, and the
+    numbers that they cast.
     """
     flat = keras.tree.flatten(arguments)
     names = {x.name for x in flat if call.cast and hasattr(x, "op")}
@@ -245,7 +244,7 @@ def _count_casts(call, arguments):
                 kind = "weight"
             count = math.prod(n or 1 for n in start.shape)
             call.cast_bytes[kind] += count * (start.dtype.size + end.dtype.size)
-            if start.op.type == "Const" and end.dtype.name in NARROW:
+            if start.op.type in ("Const", "Placeholder") and end.dtype.name in NARROW:
                 for number in _numbers(constant_value(start)):
                     call.numbers[number] = end.dtype.name, end
 
@@ -266,7 +265,12 @@ def constant_value(tensor: "tf.Tensor") -> np.ndarray | None:
     """The array that a tensor of TensorFlow's graph always is, or None."""
     import tensorflow as tf
 
-    return tf.get_static_value(tensor)
+    value = tf.get_static_value(tensor)
+    if value is None and tensor.dtype.is_floating:
+        for outside, inside in tensor.graph.captures:
+            if inside is tensor:
+                return constant_value(outside)
+    return value
 
 
 def _tensors(structure):

@@ -9,7 +9,6 @@ Keras has a process of its own.
 """
 
 import argparse
-import dataclasses
 import json
 import pkgutil
 import shlex
@@ -168,7 +167,8 @@ def examine_file(
                 f"Nothing was executed: `examine --run {shlex.quote(str(path))}` runs it and "
                 "examines the models it builds."
             )
-            return result | _judged([_model(path.name, "", findings)])
+            read = script.described(path, findings) | {"class": ""}
+            return result | _judged([read])
     print(f"Examining {path}, at most {seconds:g} s ...", file=sys.stderr)
     kind = "script:run" if path.suffix == ".py" else "command:saved"
     arguments = {"path": str(path), "seconds": seconds, "ignore": list(ignore)}
@@ -185,11 +185,6 @@ def _judged(models):
     """What follows for the status from models' findings."""
     severities = {f["severity"] for model in models for f in model["findings"]}
     return {"models": models, "status": int(bool(severities - {"advice"}))}
-
-
-def _model(name, kind, findings):
-    listed = [dataclasses.asdict(finding) for finding in findings]
-    return {"name": name, "class": kind, "findings": listed}
 
 
 def refusal(path: Path) -> str:
@@ -268,7 +263,4 @@ def saved(
     model.dtype_policy = statistics.mode(policies or ["float32"])
     here = pkgutil.resolve_name(machine) if machine else None
     findings = examine(model, ignore=ignore, machine=here)
-    return {
-        "problem": "",
-        "models": [_model(model.name, type(model).__name__, findings)],
-    }
+    return {"problem": "", "models": [script.described(model, findings)]}

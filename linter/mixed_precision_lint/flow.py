@@ -9,7 +9,7 @@ import ml_dtypes  # noqa: F401  (teaches NumPy the name "bfloat16")
 import numpy as np
 
 from mixed_precision_lint.calls import BATCH, calls_of, symbols
-from mixed_precision_lint.layers import walk
+from mixed_precision_lint.layers import refuse_other, walk
 
 
 class Flow(NamedTuple):
@@ -34,8 +34,8 @@ def dtype_flow(model: keras.Model, batch_size: int = BATCH) -> Flow:
     own door, and its first layer nothing), `variable_dtype` that of most of its weights
     and `read_dtype` what the layer's `call` gets when it reads those. `input_moved`,
     `weight_moved` and `inside_moved` are the bytes that casts read and write in one
-    forward pass of `batch_size` samples, from TensorFlow's graph (none in the body of a
-    loop): of its inputs by its policy, of its weights, and by its own code.
+    forward pass of `batch_size` samples, from TensorFlow's graph (a loop's body
+    counts once): of its inputs by its policy, of its weights, and by its own code.
     `parameters` and `weight_bytes` count each weight at one layer only.
 
         >>> x = keras.Input((3,))
@@ -44,6 +44,7 @@ def dtype_flow(model: keras.Model, batch_size: int = BATCH) -> Flow:
         >>> row["input_dtype"], row["cast"], row["output_dtype"], row["weight_bytes"]
         ('float32', True, 'float16', 32)
     """
+    refuse_other(model)
     spec = symbols(model, batch_size)
     calls = calls_of(model, spec)
     places = walk(model)

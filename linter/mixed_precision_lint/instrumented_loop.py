@@ -6,10 +6,12 @@ from typing import Any
 import keras
 import numpy as np
 
-from mixed_precision_lint.arrays import array, differ, is_finite
+from mixed_precision_lint.arrays import array, is_finite
 from mixed_precision_lint.forward import Where, not_finite, shared
 from mixed_precision_lint.instruments import Instruments, StepReading
+from mixed_precision_lint.layers import refuse_other
 from mixed_precision_lint.source import methods
+from mixed_precision_lint.steppers import Stepper
 
 MOST = 64  # steps within which the weights have to move
 FEW = 2  # samples on which a loop does what it does on many
@@ -32,11 +34,8 @@ class InstrumentedLoop:
         self, build: Build, x: Any, y: Any, twin_of: "InstrumentedLoop | None" = None
     ):
         self.model, self.optimizer, self._step = build()
-        if not (
-            isinstance(self.model, keras.Model)
-            and isinstance(self.optimizer, keras.Optimizer)
-            and callable(self._step)
-        ):
+        refuse_other(self.model)
+        if not (isinstance(self.optimizer, keras.Optimizer) and callable(self._step)):
             raise ValueError(
                 "build() has to return a keras.Model, its optimizer and step(x, y)."
             )
@@ -53,21 +52,18 @@ class InstrumentedLoop:
         # Its twenty steps take fewer seconds than TensorFlow needs to trace one. XLA
         # rounds elsewhere, so what it compiles stays compiled.
         # A graph does once what a train_step of one's own does in Python.
-        self._eager = self._step == self.model.train_on_batch and not (
+        self.eager = self._step == self.model.train_on_batch and not (
             self.model.jit_compile
             or self.model.run_eagerly
             or "train_step" in methods(self.model)
             or self.model.distribute_strategy.num_replicas_in_sync > 1
         )
-        if self._eager:
+        if self.eager:
             self.model.run_eagerly = True
         self._fits = False  # whether a step is that of `fit`
-        chain = [self.optimizer]
-        while hasattr(chain[-1], "inner_optimizer"):
-            chain.append(chain[-1].inner_optimizer)
-        self.rule = chain[-1]
-        wrapper = keras.optimizers.LossScaleOptimizer
-        self.scalers = [each for each in chain if isinstance(each, wrapper)]
+        stepper = Stepper("", self.optimizer)
+        self.rule = stepper.chain[-1]
+        self.scalers = stepper.scalers
         if not self.optimizer.built:
             self.optimizer.build(self.weights)
         variables = [
@@ -93,7 +89,7 @@ class InstrumentedLoop:
     def go_back(self) -> None:
         """Set all variables, and how the model runs, to what they were."""
         self._restart()
-        if self._eager:
+        if self.eager:
             self.model.run_eagerly = False
 
     def _restart(self):
@@ -115,7 +111,7 @@ class InstrumentedLoop:
         """
         arrays = [each for each in keras.tree.flatten(self.batch) if each is not None]
         sizes = {each.shape[0] if np.ndim(each) else 0 for each in arrays}
-        if not self._eager or len(sizes) > 1 or min(sizes) <= FEW:
+        if not self.eager or len(sizes) > 1 or min(sizes) <= FEW:
             return False
         inputs = getattr(self.model, "inputs", None) or ()
         if any(x.shape[0] is not None for x in inputs):
@@ -129,7 +125,7 @@ class InstrumentedLoop:
     def whole(self, eager: bool) -> None:
         """Go back to the whole batch; `eager`: to steps that run so."""
         self.batch = self._whole
-        self._eager = self.model.run_eagerly = eager
+        self.eager = self.model.run_eagerly = eager
         self.model.make_train_function(force=True)
 
     def _take_step(self):
@@ -144,8 +140,8 @@ class InstrumentedLoop:
             unpacks = isinstance(error, ValueError) and "unpack" in str(error)
             if unpacks and self._step == self.model.train_on_batch:
                 self._fits = True
-            elif self._eager:  # in a graph it may work, or `fit` says it in other words
-                self._eager = self.model.run_eagerly = False
+            elif self.eager:  # in a graph it may work, or `fit` says it in other words
+                self.eager = self.model.run_eagerly = False
             else:
                 raise
         self.model.make_train_function(force=True)
@@ -187,7 +183,8 @@ class InstrumentedLoop:
                 result = self._take_step()
                 count += 1
                 after = [array(weight) for weight in self.weights]
-                moved = any(map(differ, before, after))
+                # NaN differs from all.
+                moved = any(map(np.any, map(np.not_equal, before, after)))
         return self._instruments.reading(
             steps=count,
             weights_moved=moved,

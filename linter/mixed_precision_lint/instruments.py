@@ -50,9 +50,9 @@ class Instruments:
         for index, weight in enumerate(weights):
             self._index_of[id(weight)] = index  # as Keras holds it
             self._index_of[id(weight.value)] = index  # as TensorFlow holds it
-        source = np.random.default_rng(6)
+        normal = np.random.default_rng(6).standard_normal
         # What is put in place of the gradients: this, times a size that is not 0.
-        self._pattern = [source.normal(size=w.shape).astype("float32") for w in weights]
+        self._pattern = [normal(w.shape, "float32") for w in weights]
         self._size = zeros([])
         self._added = zeros([len(weights)])  # to the gradients of each weight
         # The tape's own gradients that are not asked for again, by the weights' indices.

@@ -26,7 +26,7 @@ ROUNDED = (
     "computes in float32."
 )
 # Layers and operations that hand on values as they are; theirs have no logits behind them.
-MOVING = ("Reshape", "Flatten", "Permute", "Transpose", "Squeeze", "ExpandDims")
+MOVING = "Reshape Flatten Permute Transpose Squeeze ExpandDims".split()
 MULTIPLE = 8  # NVIDIA: "Deep Learning Performance Guide", for 16-bit types
 # how wide an output is, by the layer's kind
 WIDTHS = (
@@ -214,10 +214,11 @@ def layer_raises(inspected: Inspected) -> Iterator[Finding]:
     own_words = re.search(r"\x1b\[1m(.*?)\x1b\[0m", text, re.DOTALL)
     if own_words:
         text = own_words[1]
+    two_met = re.search("half|float16", text) and re.search(
+        r"float32|float\s+tensor", text
+    )
     # The symbols of a subclassed model are a guess, so only two dtypes that met count.
-    if not getattr(inspected.model, "inputs", None) and not (
-        re.search("half|float16", text) and re.search(r"float32|float\s+tensor", text)
-    ):
+    if not getattr(inspected.model, "inputs", None) and not two_met:
         return
     reason = one_line(text).rstrip(".")
     message = f"It cannot be called, so nothing more was looked for: {reason}"
@@ -225,7 +226,9 @@ def layer_raises(inspected: Inspected) -> Iterator[Finding]:
         "keras.ops.cast(part, self.compute_dtype)  # what is wider in it, before it meets "
         "the rest, such as what tf.image.resize returns"
     )
-    if inspected.repair(layer, "", "float16"):  # the code is somebody else's
+    if not two_met:
+        fix = "model(x[:1])  # alone, for the whole error: it names no two dtypes"
+    elif inspected.repair(layer, "", "float16"):  # the code is somebody else's
         fix = f'{type(layer).__name__}(..., dtype="float32")'
     yield Finding("MP030", "error", inspected.path_of(layer), f"{message}.", fix)
 
@@ -240,11 +243,9 @@ def added_loss_in_16_bits(inspected: Inspected) -> Iterator[Finding]:
         and not methods(inspected.model)
     ):
         return
-    for layer in dict.fromkeys(call.layer for call in inspected.calls):
-        dtypes = [
-            d for call in inspected.calls if call.layer is layer for d in call.losses
-        ]
-        dtypes += [
+    for call in inspected.calls:
+        layer = call.layer
+        dtypes = call.losses + [
             keras.utils.standardize_dtype(weight.dtype)
             for weight in layer._trainable_variables
             if getattr(weight, "regularizer", None)

@@ -1,9 +1,20 @@
 """The layers of a Keras model that compute, wherever they are nested."""
 
 from collections import Counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import keras
+
+
+def refuse_other(model: Any) -> None:
+    """Raise ValueError for what is no model of Keras 3."""
+    if any(kind.__module__.startswith("tf_keras.") for kind in type(model).__mro__):
+        raise ValueError(
+            "A model of tf_keras (Keras 2) was given, which has other rules: build the same "
+            "model with Keras 3, and give that."
+        )
+    if not isinstance(model, keras.Model):
+        raise ValueError(f"A {type(model).__name__} was given: give a keras.Model.")
 
 
 class Place(NamedTuple):

@@ -159,7 +159,7 @@ def unequal_scaling(watched: Watched) -> Iterator[Problem]:
         yield Problem(
             "MP016", f"Gradients that are still scaled reach the update rule: {far}."
         )
-    elif times and watched.part > 0.01:
+    elif times and watched.part:
         yield Problem("MP015", "A part of the loss is not scaled.", SCALE)
     elif watched.float16 and not times and watched.undivided and not _whole(factor):
         text = "Nothing scales the loss, and gradients go through float16."

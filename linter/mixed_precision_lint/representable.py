@@ -12,7 +12,8 @@ from mixed_precision_lint.finding import Finding
 SMALLEST = 2.0**-24  # of float16; bfloat16's is as small as float32's
 LARGEST = {"float16": 65504.0, "bfloat16": 3.38953139e38}
 # what Keras's own Softmax takes
-MASK = {"float16": 3e4, "bfloat16": 1e9}
+MASK = {"float16": "-30000", "bfloat16": "-1000000000"}
+WIDER = 'x = keras.ops.cast(x, "float32")  # before it, and back afterwards'
 
 
 def extreme(
@@ -23,16 +24,16 @@ def extreme(
     `repair` is what mends them in a layer whose code is not the reader's.
     """
     for text, value in values.items():
+        fix = WIDER
         if math.isfinite(value) and math.isinf(rounded(value, dtype)):
             problem = f"is infinite in {dtype}, and 0 times infinity is NaN."
-            number = math.copysign(MASK[dtype], value)
-            fix = f"{number:.0f}  # what Keras's Softmax takes for {dtype}"
+            if value < 0:
+                fix = f"{MASK[dtype]}  # what Keras's Softmax takes for {dtype}"
         elif dtype == "float16" and 0 < abs(value) < SMALLEST:
             problem = (
                 "is below 6e-08, float16's smallest number, and protects from nothing "
                 "there."
             )
-            fix = 'x = keras.ops.cast(x, "float32")  # before it is used, and back afterwards'
         else:
             continue
         yield Finding("MP009", "warning", path, f"{text} {problem}", repair or fix)

@@ -19,6 +19,7 @@ from mixed_precision_lint import (
 from mixed_precision_lint.finding import Finding, in_order
 from mixed_precision_lint.inspected import Inspected, Machine, names
 from mixed_precision_lint.instrumented_loop import Build
+from mixed_precision_lint.layers import refuse_other
 from mixed_precision_lint.loop_rules import findings
 from mixed_precision_lint.source import ignored
 from mixed_precision_lint.watched import Watched
@@ -54,15 +55,7 @@ def examine(
         >>> [finding.code for finding in examine(model)][:2]
         ['MP001', 'MP002']
     """
-    if type(model).__module__.startswith("tf_keras."):
-        raise ValueError(
-            "A model of tf_keras (Keras 2) was given, which has other rules: build it with "
-            "Keras 3, and give that to examine."
-        )
-    if not isinstance(model, keras.Model):
-        raise ValueError(
-            f"A {type(model).__name__} was given: give examine a keras.Model."
-        )
+    refuse_other(model)
     inspected = Inspected(model, keras.optimizers.get(optimizer), machine)
     off = switched_off(inspected)
     results = []

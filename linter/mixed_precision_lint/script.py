@@ -12,8 +12,9 @@ import tokenize
 import traceback
 import types
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from mixed_precision_lint import isolated
 from mixed_precision_lint.finding import Finding
@@ -106,23 +107,27 @@ def run(
     _interrupt_after(0)
     models = _outermost()
     if not models:
-        problem += " It built no Keras model."
+        problem += " It built no Keras model"
+        problem += (
+            " but of Keras 2: build it with Keras 3."
+            if "tf_keras" in sys.modules
+            else "."
+        )
         return {"problem": problem, "models": []}
     from mixed_precision_lint import rules  # late: the script chooses the backend
 
     here = pkgutil.resolve_name(machine) if machine else None
     examined = [
-        {
-            "name": model.name,
-            "class": type(model).__name__,
-            "findings": [
-                dataclasses.asdict(finding)
-                for finding in rules.examine(model, ignore=ignore, machine=here)
-            ],
-        }
+        described(model, rules.examine(model, ignore=ignore, machine=here))
         for model in models
     ]
     return {"problem": problem, "models": examined}
+
+
+def described(model: Any, findings: Iterable[Finding]) -> dict[str, Any]:
+    """A Keras model with its findings, as JSON has it."""
+    listed = [dataclasses.asdict(finding) for finding in findings]
+    return {"name": model.name, "class": type(model).__name__, "findings": listed}
 
 
 def _interrupt_after(seconds):

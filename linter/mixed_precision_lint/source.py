@@ -21,12 +21,11 @@ if TYPE_CHECKING:
 
 # Methods that compute something else than the layer's output, and those that describe a
 # layer. The numbers in `build` are those of initializers.
-ELSEWHERE = (
-    "__init__", "build", "train_step", "test_step", "predict_step", "compute_loss",
-    "compute_metrics", "compute_mask", "get_config", "from_config", "compute_output_shape",
-    "compute_output_spec",
-)  # fmt: skip
-COUNTING = ("range", "arange", "linspace", "logspace", "geomspace", "cumsum", "cumprod")
+ELSEWHERE = """
+    __init__ build train_step test_step predict_step compute_loss compute_metrics
+    compute_mask get_config from_config compute_output_shape compute_output_spec
+""".split()
+COUNTING = "range arange linspace logspace geomspace cumsum cumprod".split()
 
 
 # In brackets or after a colon, too, as other linters have it, and in small letters.

@@ -58,7 +58,9 @@ def loss_left_unscaled(inspected: "Inspected") -> Iterator[Finding]:
     """MP015: a train_step of your own leaves the loss unscaled, and an optimizer unscales."""
     used = {name: words(f.__code__) for name, f in methods(inspected.model).items()}
     for stepper in inspected.steppers:
-        if inspected.scales(stepper):
+        # One that no code names may be kept for nothing.
+        named = stepper.name or any("optimizer" in words for words in used.values())
+        if named and inspected.scales(stepper):
             name = stepper.name or "self.optimizer"
             yield from unscaled_train_step(inspected.model.name, used, name)
 

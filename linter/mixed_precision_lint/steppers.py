@@ -9,7 +9,7 @@ import keras
 from mixed_precision_lint.source import methods, words
 
 # Methods in which an optimizer is kept, or described, and does not step.
-KEPT = ("__init__", "compile", "build", "get_config", "get_compile_config")
+KEPT = "__init__ compile build get_config get_compile_config".split()
 
 
 class Stepper(NamedTuple):

@@ -9,36 +9,31 @@ from collections.abc import Iterator
 
 import keras
 
-from mixed_precision_lint.calls import constant_value
+from mixed_precision_lint.calls import BATCH, constant_value
 from mixed_precision_lint.finding import NARROW, WHOLE, Finding
+from mixed_precision_lint.inside import functions
 from mixed_precision_lint.inspected import Inspected
+from mixed_precision_lint.representable import WIDER
 
 # TensorFlow's names of operations that add one value after another
-ONE_BY_ONE = (
-    "SegmentSum", "SegmentMean", "UnsortedSegmentSum", "ScatterNd", "TensorScatterAdd",
-    "Bincount", "DenseBincount", "Cumsum",
-)  # fmt: skip
+ONE_BY_ONE = """
+    SegmentSum SegmentMean UnsortedSegmentSum ScatterNd TensorScatterAdd Bincount
+    DenseBincount Cumsum
+""".split()
 SQUARES = ("Square", "SquaredDifference")
-SUMS = ("Sum", "Mean")
-PASSED_ON = ("Identity", "StopGradient", "Reshape", "Cast")
-WIDER = 'x = keras.ops.cast(x, "float32")  # before it, and back afterwards'
+PRODUCTS = "MatMul BatchMatMulV2 Einsum".split()
+LIKE_EXP = "Exp Expm1 Sinh Cosh".split()
+PASSED_ON = "Identity StopGradient Reshape Transpose Cast".split()
+LOOPS = ("While", "StatelessWhile")
+TAKEN = "Squares are taken in float16, where that of a value from 256 on is infinite."
 LIMIT = 11.1  # exp of a little less is 65,504
 # The largest number that these can put out in float16.
 BOUNDS = {
     "Tanh": 1.0, "Sigmoid": 1.0, "Softmax": 1.0, "Sign": 1.0, "Cos": 1.0, "Sin": 1.0,
     "Relu6": 6.0, "LogSoftmax": 0.0, "Log": 11.09,
 }  # fmt: skip
-BOTH_SIDES = ("Tanh", "Sign", "Cos", "Sin")
-NOT_NEGATIVE = (
-    "Square",
-    "Abs",
-    "Relu",
-    "Relu6",
-    "Sigmoid",
-    "Exp",
-    "Softplus",
-    "Softmax",
-)
+BOTH_SIDES = "Tanh Sign Cos Sin".split()
+NOT_NEGATIVE = "Square Abs Relu Relu6 Sigmoid Exp Softplus Softmax".split()
 # Of pixels of 255 the sum of more than these passes 65,504.
 POOLED = 256
 
@@ -62,12 +57,16 @@ def sum_one_by_one(inspected: Inspected) -> Iterator[Finding]:
     for call in inspected.calls:
         for operation in call.operations:
             dtype = _dtype(operation)
-            if operation.type in ONE_BY_ONE and dtype in NARROW:
-                if operation.type == "Cumsum" and _short(operation, WHOLE[dtype]):
-                    continue
+            where = f"{operation.type} adds what meets in one place"
+            if operation.type in LOOPS:
+                dtype = _added_in_loop(operation)
+                where = "A loop adds"
+            elif operation.type not in ONE_BY_ONE:
+                continue
+            if dtype in NARROW and not _short(operation, WHOLE[dtype]):
                 message = (
-                    f"{operation.type} adds what meets in one place one after another in {dtype}: "
-                    f"a sum of ones stops at {WHOLE[dtype]:,} on a CPU."
+                    f"{where} one after another in {dtype}: a sum of ones stops at "
+                    f"{WHOLE[dtype]:,} on a CPU."
                 )
                 path = inspected.path_of(call.layer)
                 fix = inspected.repair(call.layer, WIDER, dtype)
@@ -106,12 +105,19 @@ def _overflow(operation):
     """What may overflow in an operation, as a sentence, or ""."""
     source = _behind(operation.inputs[0]) if len(operation.inputs) else None
     # Where it is added up in float32, the squares are infinite before.
-    if operation.type in SUMS and _float16_squares(source):
-        return "Squares are taken in float16, where that of a value from 256 on is infinite."
+    if operation.type in ("Sum", "Mean") and _float16_squares(source):
+        return TAKEN
     if _dtype(operation) != "float16":
         return ""
-    if operation.type == "Exp" and _at_most(source) > LIMIT:
-        return "exp(x) is infinite in float16 from x = 11.1 on."
+    if operation.type in ("L2Loss", "EuclideanNorm"):
+        return TAKEN
+    if operation.type in PRODUCTS and _many_squares(operation):
+        return (
+            "A product with itself adds up many squares, and float16 ends at 65,504: of "
+            "values from 16 on, 256 are too many."
+        )
+    if operation.type in LIKE_EXP and _at_most(source) > LIMIT:
+        return f"{operation.type}(x) grows as exp(x), infinite in float16 from x = 11.1 on."
     if operation.type in ("AvgPool", "AvgPool3D"):
         count = math.prod(operation.get_attr("ksize"))
         if count > POOLED:
@@ -127,8 +133,53 @@ def _overflow(operation):
     return ""
 
 
+def _many_squares(operation):
+    """Whether a product of float16 values with themselves adds up many squares, or the
+    batch, of which nobody knows. What was multiplied or divided before is small.
+    """
+    first, second = map(_behind, operation.inputs)
+    if first is not second or first.type in (*BOUNDS, "Mul", "RealDiv"):
+        return False
+    if _dtype(first) != "float16" and first.type != "Placeholder":  # as of a norm
+        return False
+    size, kept = (
+        math.prod(n or 1 for n in shape)
+        for shape in (operation.inputs[0].shape, operation.outputs[0].shape[:-1])
+    )
+    return size // kept > POOLED or size // kept == BATCH
+
+
+def _added_in_loop(operation):
+    """The dtype in which a loop adds one value after another to what it carries."""
+    carried = [
+        pair
+        for graph in functions(operation)
+        for pair in zip(graph.inputs, graph.outputs, strict=False)
+    ]
+    for start, end in carried:
+        added = end.op
+        if added.type == "TensorListSetItem":  # as scan of Keras's carries it
+            added = added.inputs[2].op
+        if added.type == "AddV2" and _dtype(added) in NARROW:
+            for part in added.inputs:
+                if part.op.type == "TensorListGetItem":
+                    part = part.op.inputs[0]
+                if part is start:
+                    return _dtype(added)
+    return ""
+
+
 def _short(operation, most):
-    """Whether a cumulated sum has no more terms; of the batch nobody knows."""
+    """Whether a sum has no more terms, as far as constants tell; of the batch nobody
+    knows.
+    """
+    if operation.type in LOOPS:
+        turns = operation.inputs[1]
+        if turns.op.type == "Max":  # of one number, as in Keras's RNN
+            turns = turns.op.inputs[0]
+        return BATCH < (_constant(turns) or 0) <= most
+    if operation.type != "Cumsum":
+        return False
     values, axis = operation.inputs
     axis = _constant(axis)
     if axis is None or axis in (0, -len(values.shape)):
@@ -153,6 +204,8 @@ def _float16_squares(operation):
     if operation is None or _dtype(operation) != "float16":
         return False
     squares = operation.type in SQUARES
+    if operation.type == "Pow":
+        squares = (_constant(operation.inputs[1]) or 0) >= 2
     if operation.type == "Mul":
         squares = operation.inputs[0] is operation.inputs[1]
     return squares and _behind(operation.inputs[0]).type not in BOUNDS

@@ -24,6 +24,9 @@ LARGE = 2.0**10
 LOST = 0.1  # of a bias's gradient, from which on it is told
 SPOILS = "spoils the steps that follow"
 MOVES = "moves the weights, or what the optimizer keeps"
+FOLLOWS = (
+    0.01  # the part of the gradients that may fail to follow the scale of the loss
+)
 EXACT = 2e-3  # factors that differ by a smaller share are the same
 
 
@@ -92,9 +95,13 @@ class Watched:
 
     def _measure(self, make_twin):
         loop = self.loop
-        self.first = self.natural = loop.cycle()  # at the loop's own scale
+        # Keras's own step keeps nothing that is not set back, so one at a time will do.
+        steps = 1 if loop.eager else None
+        self.first = self.natural = loop.cycle(steps=steps)  # at the loop's own scale
         while self.scale and self.natural.spoiled_calls and self.scale > 2.0**-60:
-            self.scale = min(self.scale / 4, loop.scale)
+            self.scale = min(self.scale / APART, loop.scale)
+            self.natural = loop.cycle(scale=self.scale, steps=steps)
+        if steps and not self.natural.weights_moved:
             self.natural = loop.cycle(scale=self.scale)
         if self.narrow:
             # only its loop may know how to call it
@@ -111,12 +118,13 @@ class Watched:
             self._settle_on_few()
             twin.batch = loop.batch
         once = twin.cycle(scale=1.0)
-        again = twin.cycle(scale=1.0)
-        often = twin.cycle(scale=256.0)
-        # no other noise moves the gradients
-        if np.array_equal(once.tape_gradients, again.tape_gradients):
-            rest = often.tape_gradients - 256 * once.tape_gradients
-            self.part = float(norm(rest) / (norm(often.tape_gradients) or 1.0))
+        often = twin.cycle(scale=256.0).tape_gradients
+        part = norm(often - 256 * once.tape_gradients) / (norm(often) or 1.0)
+        # else they are noisy, as with Dropout
+        if part > FOLLOWS and np.array_equal(
+            twin.cycle(scale=1.0).tape_gradients, once.tape_gradients
+        ):
+            self.part = float(part)
         length = norm(once.rule_gradients) or 1.0
         self.length = float(norm(self.natural.rule_gradients) / length)
         # As large as the tape's own, with the scale that they ought to have, and
@@ -182,10 +190,8 @@ class Watched:
         the scale may have to be smaller; else stay with the whole batch.
         """
         eager = self.loop.model.run_eagerly
-        scales: list[float | None] = [None]
-        if self.scale:
-            scales = [self.scale, self.scale / 4, self.scale / 16]
-        for scale in scales:
+        for divisor in (1, 4, 16):
+            scale = self.scale and self.scale / divisor
             try:
                 few = self.loop.cycle(scale=scale, steps=1)
             except Exception:  # the loop needs its batch
@@ -225,12 +231,14 @@ class Watched:
     def _harm(self, additions):
         """What some additions do, one step after another: "" if nothing that lasts."""
         loop = self.loop
-        loop.cycle(scale=self.scale)
+        loop.cycle(scale=self.scale, size=self.usual)
         if self.scale and loop.scalers[0].dynamic_growth_steps > 1:
             self.grows = self.grows and int(loop.scalers[0].step_counter.numpy()) > 0
         for name, added in additions.items():
             scale = loop.scale
-            bad = loop.cycle(added=added, steps=self.natural.steps, go_on=True)
+            bad = loop.cycle(
+                size=self.usual, added=added, steps=self.natural.steps, go_on=True
+            )
             if bad.weights_moved:
                 return f"({name}) {MOVES}: skip such a step"
             if self.scale:

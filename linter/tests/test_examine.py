@@ -351,7 +351,7 @@ def test_unbuilt_models_stay_so_empty_ones_have_no_findings_and_others_are_refus
         without_layers = Doubled()
     without_layers(np.ones((2, 3)))
     assert codes(without_layers) == []
-    with pytest.raises(ValueError, match="give examine a keras.Model"):
+    with pytest.raises(ValueError, match="give a keras.Model"):
         examine("model.keras")
     with pytest.raises(ValueError, match="no_such"):
         examine(stack(), "no_such")

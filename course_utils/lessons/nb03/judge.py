@@ -74,8 +74,6 @@ def check(answer: object, policy: str) -> str | None:
 
 def _dtype_problem(layer, policy, output_dtype):
     """What is wrong with a layer that returns this dtype under a policy, or None."""
-    from mixed_precision_lint.inside import works_in_float32
-
     dtype = policy.removeprefix("mixed_")
     if output_dtype == "float32" != dtype:
         return (
@@ -93,13 +91,26 @@ def _dtype_problem(layer, policy, output_dtype):
             "Leave the `dtype` out where it is made."
         )
     # Tracing runs the learner's code, which may raise there and nowhere else.
-    hides_float32 = attempt(lambda: works_in_float32(layer, INPUTS))
+    hides_float32 = attempt(lambda: _leaves(layer, dtype))
     if dtype != "float32" and hides_float32:
         return (
             f"Under {policy} your layer still works in float32 and casts only its result: "
             f"nothing is gained. Keras hands it the inputs and the gain in {dtype}."
         )
     return None
+
+
+def _leaves(layer, dtype):
+    """Whether a layer casts anything that it has in a 16-bit dtype to a wider one."""
+    import keras
+    from mixed_precision_lint.calls import calls_of, symbols
+
+    model = keras.Sequential([keras.Input(GAINS.shape), layer])
+    return any(
+        operation.type == "Cast" and operation.inputs[0].dtype == dtype
+        for called in calls_of(model, symbols(model))
+        for operation in called.operations
+    )
 
 
 def _number_problem(layer):
