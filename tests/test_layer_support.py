@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import tensorflow as tf
-from tools.inside import operations, works_in_float32
 
 from course_utils.paths import data
 from course_utils.training import dtype_policy
 from tools import layer_support
+from tools.inside import operations, works_in_float32
 from tools.layer_support import FOLLOWS, PART, SAME
 
 RECORD = json.loads(data("layer_support.json").read_text("utf-8"))
