@@ -95,11 +95,11 @@ def choose() -> Choice:
         reason = f"TensorFlow can use the {counted(tpu_cores)} of this TPU."
         return Choice("TPUStrategy", _names("TPU", tpu_cores), reason)
     shared = f"each of the {gpus} GPUs of this machine takes its part of every batch."
-    shown = (
+    simulated = (
         f"{cpus} logical devices of one CPU show all that happens between replicas, and they "
         "make nothing faster."
     )
-    for kind, count, reason in (("GPU", gpus, shared), ("CPU", cpus, shown)):
+    for kind, count, reason in (("GPU", gpus, shared), ("CPU", cpus, simulated)):
         if count > 1:
             return Choice("MirroredStrategy", _names(kind, count), reason)
     if gpus:
