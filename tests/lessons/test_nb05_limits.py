@@ -13,7 +13,7 @@ from tools.canonical_form import COURSE
 # normalization; a wide network whose pictures Python turns one by one.
 HELD_OUT = ("transformer", "recurrent", "separable", "turned pictures")
 # Written by `python tests/helpers/limits.py FILE` on the machine that it names.
-RECORD = json.loads((COURSE / "tests/records/limits-2026-11-29.json").read_text())
+RECORD = json.loads((COURSE / "tests/records/limits-2026-11-30.json").read_text())
 
 
 def test_four_of_the_eight_were_held_out():
@@ -37,10 +37,11 @@ def test_a_cure_of_the_named_limit_helps_and_none_of_another_is_better(name):
         assert not helps(ratio) or ratio[1] <= best[2], (limit, cure, cures)
 
 
-def test_the_eight_steps_have_every_limit_but_that_of_input_among_the_held_out():
+def test_the_eight_steps_have_every_limit_and_those_held_out_more_than_one():
     named = {
         name: profiling.explain(*step["bars"].values()).name
         for name, step in RECORD["steps"].items()
     }
-    held_out = ("compute", "launch", "memory", "compute")
-    assert [*named.values()] == ["compute", "launch", "input", "memory", *held_out]
+    assert {*named.values()} == {"input", "launch", "compute", "memory"}
+    held_out = ("memory", "memory", "memory", "compute")
+    assert [named[name] for name in HELD_OUT] == [*held_out]
