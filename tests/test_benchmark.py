@@ -282,7 +282,7 @@ def test_interrupted_curves_keep_their_form(at, name, monkeypatch):
 
 
 def test_what_a_case_counts_as_and_what_an_interrupt_keeps(monkeypatch, capsys):
-    """Two operations a multiplication; each pass through an array of 128 or 2 MiB."""
+    """Two operations a multiplication; each pass through an array of 128 or 8 MiB."""
     monkeypatch.setattr(rates, "device_kind", lambda: "CPU")
     monkeypatch.setitem(rates.MATRICES, "CPU", (8,))
     monkeypatch.setattr(timer, "_seconds", lambda run, count: 0.5)
@@ -292,8 +292,8 @@ def test_what_a_case_counts_as_and_what_an_interrupt_keeps(monkeypatch, capsys):
             2 * 8**3 / 1e12 / 0.5,
             2 * 128 * 2**20 / 1e9 / 0.5,
             3 * 128 * 2**20 / 1e9 / 0.5,
-            2 * 2 * 2**20 / 1e9 / 0.5,
-            3 * 2 * 2**20 / 1e9 / 0.5,
+            2 * 8 * 2**20 / 1e9 / 0.5,
+            3 * 8 * 2**20 / 1e9 / 0.5,
         ]
     )
     interrupt_at(monkeypatch, 6, timer, "_seconds")

@@ -70,7 +70,7 @@ def devices() -> dict[str, Device]:
 
 
 def measured_device(table: pd.DataFrame) -> Device:
-    """This machine by its measured roofs: the best medians of a table of `ceilings`.
+    """This machine by its measured roofs: the best of a table of `ceilings`.
 
     ValueError where the table has no matrix product in float32.
 
