@@ -1,8 +1,10 @@
 """Plans for a training: the memory of each over its time, and an order to keep."""
 
+import itertools
+
 import pandas as pd
 
-from course_utils.figures.base import INK, Picture, canvas, write
+from course_utils.figures.base import INK, Picture, canvas
 from course_utils.figures.looks import COLORS
 from course_utils.figures.series import plain_logarithm
 from course_utils.figures.words import described
@@ -17,10 +19,13 @@ def trade_off(table: pd.DataFrame, order: dict | None = None) -> Picture:
     `order`: the limits of MB and times; what keeps both lies in the shaded corner.
     """
     figure, ax = canvas(8.0, 4.2)
-    for name, bits, times, mb in table[["bits", "times", "MB"]].itertuples():
+    rows = table.sort_values("MB")[["bits", "times", "MB"]].itertuples()
+    # those of nearly the same memory have their names above and below
+    for side, (name, bits, times, mb) in zip(itertools.cycle((-11, 11)), rows):
         color, marker = LOOKS[bits]
         ax.plot(times, mb, marker, color=color, markersize=9, label=name)
-        write(ax, times, mb, f"   {name}", ha="left")
+        place = {"textcoords": "offset points", "va": "center", "fontsize": 9}
+        ax.annotate(name, (times, mb), (5, side), **place)
     plain_logarithm(ax, "y")
     ax.margins(x=0.3)
     title = "Memory and time of each plan"
