@@ -4,7 +4,7 @@ import itertools
 
 import pandas as pd
 
-from course_utils.figures.base import INK, Picture, canvas
+from course_utils.figures.base import INK, Picture, canvas, write
 from course_utils.figures.looks import COLORS
 from course_utils.figures.series import plain_logarithm
 from course_utils.figures.words import described
@@ -21,11 +21,11 @@ def trade_off(table: pd.DataFrame, order: dict | None = None) -> Picture:
     figure, ax = canvas(8.0, 4.2)
     rows = table.sort_values("MB")[["bits", "times", "MB"]].itertuples()
     # those of nearly the same memory have their names above and below
-    for side, (name, bits, times, mb) in zip(itertools.cycle((-11, 11)), rows):
+    sides = itertools.cycle(("\n\n  {}", "  {}\n\n"))
+    for side, (name, bits, times, mb) in zip(sides, rows, strict=False):
         color, marker = LOOKS[bits]
         ax.plot(times, mb, marker, color=color, markersize=9, label=name)
-        place = {"textcoords": "offset points", "va": "center", "fontsize": 9}
-        ax.annotate(name, (times, mb), (5, side), **place)
+        write(ax, times, mb, side.format(name), ha="left")
     plain_logarithm(ax, "y")
     ax.margins(x=0.3)
     title = "Memory and time of each plan"
