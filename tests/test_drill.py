@@ -1,5 +1,6 @@
 """The overflow drill: what it passes, and what it finds."""
 
+import contextlib
 import itertools
 import os
 import signal
@@ -327,8 +328,11 @@ def test_an_interrupt_ends_the_drill_and_leaves_nobody(script, tmp_path):
         deadline = time.monotonic() + 120
         while len(list(tmp_path.glob("*.pid"))) < 2 and time.monotonic() < deadline:
             time.sleep(0.1)
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
+        for _ in range(3):  # one that comes during a garbage collection is lost in JAX
+            process.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                _, errors = process.communicate(timeout=20)
+                break
     assert process.returncode == 130 and b"Traceback" not in errors
     pids = [int(each.stem) for each in tmp_path.glob("*.pid")]
     assert len(pids) == 2
