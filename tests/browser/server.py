@@ -55,6 +55,7 @@ def free_port():
 def environment(folder):
     """Return variables with which nothing of the user's own Jupyter is read or written."""
     own = {
+        "COURSE_PACE": "0.2",  # pages are looked at, and no time is
         "COURSE_PROGRESS": folder / "progress.json",
         "IPYTHONDIR": folder / "ipython",
     }
