@@ -27,7 +27,7 @@ def trade_off(table: pd.DataFrame, order: dict | None = None) -> Picture:
         ax.plot(times, mb, marker, color=color, markersize=9, label=name)
         write(ax, times, mb, side.format(name), ha="left")
     plain_logarithm(ax, "y")
-    ax.margins(x=0.3)
+    ax.margins(x=0.3, y=0.12)
     title = "Memory and time of each plan"
     if order:
         corner = [ax.get_xlim()[0], order["times"]]
