@@ -47,9 +47,10 @@ function put(host, name, css, build, data) {
   let room = 0; // whole pixels, until it is shown
   const { state, parts, look } = build(data, (change) => {
     Object.assign(state, change);
-    speaker.say(look(room));
+    if (room) speaker.say(look(room));
+    else fit();
   });
-  const element = make(`div.explorer.${name}`, ...parts, speaker.element);
+  const element = make(`div.explorer.${name}`);
   const root = host.attachShadow({ mode: "open" });
   root.append(make("style", css), element);
   guardKeys(root);
@@ -62,7 +63,8 @@ function put(host, name, css, build, data) {
     element.classList.toggle("wide", room >= ROOMY);
     speaker.say(look(room));
   }
-  fit(); // the observer is told at the first frame
+  fit(); // the observer is told at the first frame, and a layout without the parts is cheap
+  element.append(...parts, speaker.element);
   addEventListener("beforeprint", () => fit(PAPER));
   addEventListener("afterprint", () => fit());
   new ResizeObserver(() => fit()).observe(element);

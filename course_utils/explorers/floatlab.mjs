@@ -87,6 +87,7 @@ function buildLab(data, set) {
   function showFormat({ target: { value, checked } }) {
     state.shown = all.filter((format) =>
       (format.name === value ? checked : state.shown.includes(format)));
+    listRows();
     if (state.shown.includes(state.selected)) set({});
     else select(state.shown[0]);
   }
@@ -128,14 +129,23 @@ function buildLab(data, set) {
         make("dt", key), make("dd", what)]))])));
 
   // What they show
-  const rows = new Map(all.map((format) => [format, makeRow(format, {
-    select: () => select(format),
-    edit: (code) => edit(format, code),
-    light: (bits) => light(format, bits),
-  })]));
+  const rows = new Map(); // of the formats that were shown
+  function rowOf(format) {
+    if (!rows.has(format)) {
+      rows.set(format, makeRow(format, {
+        select: () => select(format),
+        edit: (code) => edit(format, code),
+        light: (bits) => light(format, bits),
+      }));
+    }
+    return rows.get(format);
+  }
+  const list = make("div.rows");
+  const listRows = () =>
+    list.replaceChildren(...state.shown.map((format) => rowOf(format).element));
+  listRows();
   const formula = makeFormula((bits) => light(state.selected, bits));
   const lens = makeLens(state, (value) => set(take(entryOf(value))));
-  const list = make("div.rows", ...[...rows.values()].map(({ element }) => element));
   const results = make("div", list, formula.element, lens.element);
 
   function look(width) {
@@ -153,11 +163,9 @@ function buildLab(data, set) {
     if (x === null) return "";
 
     let words = "";
-    for (const [format, row] of rows) {
-      row.element.hidden = !shown.includes(format);
-      if (row.element.hidden) continue;
+    for (const format of shown) {
       const stored = edited?.format === format.name ? edited : format.round(x, state);
-      const sentence = row.update(x, typed, stored, format === selected);
+      const sentence = rows.get(format).update(x, typed, stored, format === selected);
       if (format === selected) {
         formula.update(stored, format);
         words = sentence;

@@ -37,8 +37,9 @@ export function numberText(value, digits = 3) {
     : String(Number(value.toPrecision(digits)))).replace(/^-/, "−");
 }
 
-// A count with commas; and one with its noun: "1 value", "2 values".
-export const counted = (count) => count.toLocaleString("en");
+// A count with commas, for which a browser's own locales take 20 ms to load; and one with its
+// noun: "1 value", "2 values".
+export const counted = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 export const plural = (count, noun) => `${counted(count)} ${noun}${count === 1 ? "" : "s"}`;
 
 // A name that is not too long; letters are never cut in half.

@@ -28,20 +28,17 @@ PLACES = {
     "scalescope, notebook": ("notebooks/02_loss_scaling.html", "bathtub.html"),
     "softmaxcliff, notebook": ("notebooks/03_policy.html", "cliff.html"),
 }
-# Sets document.drawn, in milliseconds after the navigation began.
+# Says in the console how many milliseconds after the navigation began. Playwright listens, and
+# puts no script of its own into the page before.
 WATCH = """(() => {
   const look = () => {
     const host = document.querySelector("[data-NAME]");
     const drawing = host?.shadowRoot?.querySelector("svg");
     if (!drawing?.getBoundingClientRect().width) return requestAnimationFrame(look);
-    requestAnimationFrame(() => setTimeout(() => { document.drawn = performance.now(); }));
+    requestAnimationFrame(() => setTimeout(() => console.log("drawn", performance.now())));
   };
   look();
 })()"""
-DRAWN = """() => new Promise(done => {
-  const look = () => document.drawn ? done(document.drawn) : setTimeout(look, 20);
-  look();
-})"""
 EVENTS = 60
 
 
@@ -52,9 +49,9 @@ def measured(browser, path, name):
     start.write_text(f'<!doctype html><a href="{path.name}">go</a>', encoding="utf-8")
     page.goto(start.as_uri())
     page.add_init_script(WATCH.replace("NAME", name))
-    page.locator("a").click()
-    page.wait_for_selector(f"[data-{name}]", state="attached")
-    drawn = page.evaluate(DRAWN)  # Playwright's own waiting is eval, which toys forbid
+    with page.expect_console_message(lambda said: said.text.startswith("drawn ")) as said:
+        page.locator("a").click()
+    drawn = float(said.value.text.split()[1])
     times = page.locator(f"[data-{name}] .explorer").first.evaluate(TIMES, EVENTS)
     page.close()
     start.unlink()
