@@ -25,6 +25,8 @@ DEVICE = SimpleNamespace(
 POINTS = [
     ("dense 1, forward", "float32", 9.0, 2.0, 4.0),
     ("Adam", "float16", 18.0, 5.0, 1.0),
+    ("conv2d 2, backward", "float32", 39.0, 0.071, 16.0),  # close to the next one
+    ("dense 1, backward", "float32", 31.0, 0.081, 6.3),
 ]
 POINTS = checks.rows("label dtype intensity tflops ms", POINTS)
 EXAMPLES = {
