@@ -137,7 +137,7 @@ class Pipelines:
             drawn = tf.random.stateless_uniform((), seed=(7, place))
             return drawn + tf.cast(number, tf.float32)
 
-        return self.numbers.shuffle(64).enumerate().map(noise)
+        return self.numbers.shuffle(64).repeat().enumerate().map(noise)
 
 
 @pytest.mark.parametrize("name", ["generator", "python", "random_layer"])
@@ -169,6 +169,13 @@ def test_other_pipelines_come_back_to_the_same_batch(name, tmp_path):
 def test_the_cells_say_which_pipeline_is_saved_and_that_skipping_finds_the_batch(cells):
     drawn, numbered = NOTEBOOK.printed("pipelines", names=cells)
     assert drawn.endswith("RandomUniform is stateful.") and numbered.endswith("saved")
+    numbers = tf.data.Dataset.range(8)
+    for data, same in (
+        (numbers.enumerate().repeat(), True),
+        (numbers.repeat().enumerate(), False),
+    ):
+        draws = [float(draw) for draw in data.map(cells["by_number"]).take(16)]
+        assert (draws[:8] == draws[8:]) == same
     (line,) = NOTEBOOK.printed("rebuild", names=cells)
     assert line.startswith("15 of 15 batches are the same")
 

@@ -41,6 +41,22 @@ def names():
     return found
 
 
+def test_fp8_needs_no_scale_of_its_own_until_tensors_differ_in_size(names):
+    NOTEBOOK.run("rounded", "eight-bit-dense", names=names)
+    NOTEBOOK.run("uneven", until="ways = ", names=names)
+    build, uneven = names["build"], names["uneven"]
+    bare, scaled = names["Unscaled"], names["EightBitDense"]
+    plain, each, loss_alone = (
+        names["train"](model, factor, steps=60)[-1]
+        for model, factor in (
+            (build(bare), 1.0),
+            (uneven(scaled, 0), 1.0),
+            (uneven(bare, 0), 1024.0),
+        )
+    )
+    assert min(plain, each) > 0.9 and loss_alone < 0.8, (plain, each, loss_alone)
+
+
 def test_one_bad_batch_blinds_keras_for_1024_steps(names):
     NOTEBOOK.run("blind", names=names)
     points = [0, 1, 512, 1024, 1025, 1027]
@@ -181,6 +197,6 @@ def test_a_spike_of_a_hundred_thousand_spares_e5m2_and_one_of_a_billion_does_not
             worst[times, dtype.__name__] = max(errors(dtype, True)[21:37])
             current.append(np.array(errors(dtype, False)))
         e4m3, e5m2 = current
-        assert np.all(1.7 * e4m3 < e5m2) and e5m2.max() < 0.1  # the spike, too
+        assert 1.7 < np.mean(e5m2 / e4m3) < 2.3 and e5m2.max() < 0.1  # the spike, too
     assert worst["100_000", "float8_e5m2"] < 0.1 < worst["1_000_000_000", "float8_e5m2"]
     assert worst["100_000", "float8_e4m3fn"] > 0.3

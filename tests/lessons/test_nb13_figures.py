@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from helpers import figures as checks
+from matplotlib.text import Text
 
 from course_utils import profiling, roofline
 from course_utils.lessons.nb13 import figures
@@ -25,8 +26,6 @@ DEVICE = SimpleNamespace(
 POINTS = [
     ("dense 1, forward", "float32", 9.0, 2.0, 4.0),
     ("Adam", "float16", 18.0, 5.0, 1.0),
-    ("conv2d 2, backward", "float32", 39.0, 0.071, 16.0),  # close to the next one
-    ("dense 1, backward", "float32", 31.0, 0.081, 6.3),
 ]
 POINTS = checks.rows("label dtype intensity tflops ms", POINTS)
 EXAMPLES = {
@@ -78,6 +77,19 @@ def test_a_measured_cache_has_a_slope_of_its_own():
     _, lines = drawn(DEVICE, POINTS)
     x, y = lines["cache 900 GB/s"]
     assert np.allclose(np.array(y) / np.array(x), 0.9) and y[-1] == 65
+
+
+def test_the_names_of_dots_that_are_close_are_not_printed_over_each_other():
+    rows = [
+        ("conv2d 2, backward", "float32", 39.0, 0.071, 16.0),
+        ("dense 1, backward", "float32", 31.0, 0.081, 6.3),
+    ]
+    rows = checks.rows("label dtype intensity tflops ms", rows)
+    picture, _ = drawn(DEVICE, rows)
+    picture.png()
+    # the words alone: a line to a dot may cross them
+    one, other = map(Text.get_window_extent, picture.figure.axes[0].texts)
+    assert not one.overlaps(other)
 
 
 def test_equal_rates_are_one_roof_and_unknown_memory_has_no_slope():
