@@ -57,6 +57,7 @@ def test_fp8_needs_no_scale_of_its_own_until_tensors_differ_in_size(names):
     assert min(plain, each) > 0.9 and loss_alone < 0.8, (plain, each, loss_alone)
 
 
+@pytest.mark.slow
 def test_one_bad_batch_blinds_keras_for_1024_steps(names):
     NOTEBOOK.run("blind", names=names)
     points = [0, 1, 512, 1024, 1025, 1027]
