@@ -43,8 +43,8 @@ def predict(step: Work, device: Device) -> Floor:
     A product takes the longer of the two, any other operation its bytes; one comes
     after the other. An operation that moves at most 16 MiB does so at the speed of the
     cache, where it is known. Starting operations, waiting for input and routines that
-    stay below the roofs come on top, so a measured step is longer. Where the memory is
-    unknown, only products count.
+    stay below the roofs come on top; a roof that was measured too low takes off. Where
+    the memory is unknown, only products count.
 
     Example:
         >>> import numpy as np, tensorflow as tf
