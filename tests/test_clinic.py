@@ -437,8 +437,8 @@ class OfIds(keras.Model):
         super().__init__()
         self.table = keras.layers.Embedding(500, 4)
 
-    def call(self, ids):
-        return keras.ops.mean(keras.ops.cast(self.table(ids), "float32"), axis=1)
+    def call(self, x):
+        return keras.ops.mean(keras.ops.cast(self.table(x["ids"]), "float32"), axis=1)
 
 
 @pytest.mark.parametrize("dtype, kind", [("int32", "mixed"), ("float32", "16-bit ids")])
@@ -450,7 +450,7 @@ def test_the_flow_of_a_subclassed_model_begins_with_the_dtypes_of_its_batch(
         model.compile("sgd", "mse")
         return model
 
-    batches = [(np.ones((8, 3), dtype), np.ones((8, 4), "float32"))]
+    batches = [({"ids": np.ones((8, 3), dtype)}, np.ones((8, 4), "float32"))]
     with dtype_policy("mixed_float16"):
         mine = clinic.Patient(build, batches, lambda run: True)
         assert clinic.read("flow", mine).kind == kind

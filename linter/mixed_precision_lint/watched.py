@@ -228,8 +228,12 @@ class Watched:
         loop = self.loop
         # The good step is the one that doubles the scale.
         last = self.scale and loop.scalers[0].dynamic_growth_steps - 1
-        steps = self.natural.steps
-        loop.cycle(scale=self.scale, good_steps=last, size=self.usual, steps=steps)
+        loop.cycle(
+            scale=self.scale,
+            good_steps=last,
+            size=self.usual,
+            steps=self.natural.steps,
+        )
         if self.scale:
             self.grows = self.grows and loop.scale > 1.5 * self.scale
         for name, added in additions.items():
