@@ -227,7 +227,7 @@ class Watched:
         """What some additions do, one step after another: "" if nothing that lasts."""
         loop = self.loop
         # The good step is the one that doubles the scale.
-        last = self.scale and loop.scalers[0].dynamic_growth_steps - 1
+        last: Any = self.scale and loop.scalers[0].dynamic_growth_steps - 1
         loop.cycle(
             scale=self.scale,
             good_steps=last,
