@@ -91,6 +91,7 @@ def test_the_graph_knows_the_arrays_of_a_step():
         roofline.operations(models.mnist_cnn, "float32", x, y)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not benchmark.counts_memory(), reason="this allocator does not count memory"
 )

@@ -6,7 +6,7 @@ import { fieldsOf } from "./bits.mjs";
 import { PAPER, draw, make, setChildren, setText } from "./dom.mjs";
 import { explore, makeDial, makeSlider } from "./drawing.mjs";
 import {
-  ENDING, STARTING, boxBetween, fillPicture, makePicture, scaleLinear, through, trace, write,
+  ENDING, STARTING, boxBetween, fillPicture, makePicture, rules, scaleLinear, through, trace, write,
 } from "./plot.mjs";
 import { part, percent, plural, raised, spelled } from "./words.mjs";
 
@@ -57,17 +57,11 @@ function drawErrors({ splits, bound, here, visited, errors, width }) {
   const [unit, slim] = [width / BITS, width < PAPER];
   const [left, right] = [2.4 * unit, 9.6 * unit];
   const places = splits.map(({ bits }) => (bits + 1) * unit);
-  // Where there is little room, the axis's name stands in the plot and has the unit.
-  const axis = draw("g.axis", slim ? write(right - 2, heightOf(1) + 15, "error, %", ENDING)
-    : write(0, 0, "relative error",
-      { transform: `translate(11,${(TOP + FLOOR) / 2})rotate(-90)` }),
-  ...[null, 1, 0.1, 0.01, 0.001, 0.0001].flatMap((error) => {
-    const y = heightOf(error);
-    const text = error === null ? "∞" : slim ? 100 * error : percent(error);
-    return [trace("rule", `M${left},${y}H${right}`), write(left - 5, y + 4, text, ENDING)];
-  }),
-  write(left - 5, FLOOR + 15, "E bits", ENDING),
-  ...splits.map(({ bits }, index) => write(places[index], FLOOR + 15, bits)));
+  const axis = draw("g.axis", write(right - 2, heightOf(1) + 15, "error", ENDING),
+    ...rules(left, right, [null, 1, 0.1, 0.01, 0.001, 0.0001].map((error) =>
+      [heightOf(error), error === null ? "∞" : percent(error)])),
+    write(left - 5, FLOOR + 15, "E bits", ENDING),
+    ...splits.map(({ bits }, index) => write(places[index], FLOOR + 15, bits)));
   const names = [...visited].map((index) => {
     const { bits, name } = splits[index];
     const last = index === splits.length - 1;

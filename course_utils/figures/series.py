@@ -50,12 +50,19 @@ def stack(
     return start
 
 
+class _Plain(LogFormatter):
+    """As many numbers as matplotlib chooses, "0.5" and not "5e-01"."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        return super().__call__(x, pos) and f"{x:g}"
+
+
 def plain_logarithm(ax: Axes, side: str) -> None:
     """The axis "x" or "y" logarithmic, its numbers without powers of ten."""
     ax.set(**{f"{side}scale": "log"})
     axis = getattr(ax, f"{side}axis")
     axis.set_major_formatter("{x:g}")
-    axis.set_minor_formatter(LogFormatter(minor_thresholds=(1.5, 0.6)))
+    axis.set_minor_formatter(_Plain(minor_thresholds=(1.5, 0.6)))
 
 
 def around_one(ax: Axes, ratios: ArrayLike) -> None:

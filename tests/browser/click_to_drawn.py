@@ -49,7 +49,9 @@ def measured(browser, path, name):
     start.write_text(f'<!doctype html><a href="{path.name}">go</a>', encoding="utf-8")
     page.goto(start.as_uri())
     page.add_init_script(WATCH.replace("NAME", name))
-    with page.expect_console_message(lambda said: said.text.startswith("drawn ")) as said:
+    with page.expect_console_message(
+        lambda said: said.text.startswith("drawn ")
+    ) as said:
         page.locator("a").click()
     drawn = float(said.value.text.split()[1])
     times = page.locator(f"[data-{name}] .explorer").first.evaluate(TIMES, EVENTS)

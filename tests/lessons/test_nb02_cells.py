@@ -35,6 +35,7 @@ def table(notebook):
     return NOTEBOOK.run("ceiling", "dynamic", names=names)["recorder"].table
 
 
+@pytest.mark.slow
 def test_float16_falls_behind_with_many_pixels_unless_the_loss_is_scaled(notebook):
     right, half, scaled = (losses[-1] for losses in notebook["runs"].values())
     assert half > 1.25 * right and scaled == pytest.approx(right, rel=0.05)
@@ -64,6 +65,7 @@ def test_sixteen_times_the_pixels_move_the_wall_by_four_octaves_and_not_the_clif
         assert wall(errors) < 9 and errors[9] < 0.02 and errors[15] < 0.02
 
 
+@pytest.mark.slow
 def test_the_cliff_is_where_a_fixed_scale_trains_to_nan_and_the_ceiling(
     notebook, table
 ):

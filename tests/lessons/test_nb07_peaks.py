@@ -47,11 +47,13 @@ def taken():
     return {(layers, policy): np.array(found) for layers, policy, found in rows}
 
 
+@pytest.mark.slow
 def test_twelve_bytes_are_held_under_every_policy(taken):
     for held, _, _ in taken.values():
         assert held == pytest.approx(12, abs=0.1)
 
 
+@pytest.mark.slow
 def test_a_mixed_policy_takes_more_at_the_peak(taken):
     """At most: in which order independent operations run is chance."""
     in_float32, in_bfloat16, in_float16 = (taken[16, policy][2] for policy in POLICIES)
@@ -59,6 +61,7 @@ def test_a_mixed_policy_takes_more_at_the_peak(taken):
     assert taken[4, "float32"][2] + 1 < taken[4, "mixed_float16"][2]
 
 
+@pytest.mark.slow
 def test_more_layers_take_less_but_for_the_gradients_that_wait_for_the_check(taken):
     for policy in POLICIES:
         assert taken[16, policy][2] < taken[4, policy][2], policy

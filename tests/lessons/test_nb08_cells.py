@@ -191,6 +191,7 @@ def test_float16_halves_the_file_and_rounds_each_weight_once(cells, pruned):
     np.testing.assert_allclose(half.predict(x), pruned(x), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.slow
 @needs_litert
 def test_the_places_of_zeros_hardly_shrink_with_the_bits(cells, pruned):
     names = cells | {"trial": pruned, "sparse": pruned, "draw_parts": lambda kb: kb}

@@ -38,6 +38,7 @@ def test_who_never_asks_was_lucky_and_who_asks_everything_pays(patient):
     assert answer is None and bill.endswith(f"would have done: {', '.join(few)}")
 
 
+@pytest.mark.slow
 def test_a_wrong_cause_is_answered_by_a_reading_that_differs_an_asked_one_first():
     for patient, guess in itertools.permutations(RECORD, 2):
         told, _ = tried(patient, nb09.case_of(patient).instruments, guess)

@@ -6,6 +6,7 @@ from collections import Counter
 import keras
 import numpy as np
 import pandas as pd
+import pytest
 from helpers import plans
 from helpers.tasks import CELLS
 
@@ -83,6 +84,7 @@ def kept(table, order):
     return max(table["bits"][small], default=0)
 
 
+@pytest.mark.slow
 def test_a_third_of_all_names_needs_no_16_bits_and_a_third_has_to_refuse():
     table = plans.recorded()
     found = Counter(kept(table, judge.draw_order(table, f"{n}")) for n in range(600))
@@ -117,6 +119,7 @@ def order_of(name, plan, difference=0.0):
     return kept(table, names["order"]), names["judged"]
 
 
+@pytest.mark.slow
 def test_the_order_is_judged_on_the_own_table():
     table = plans.recorded()
     seen = set()

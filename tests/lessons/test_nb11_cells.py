@@ -41,6 +41,7 @@ def names():
     return found
 
 
+@pytest.mark.slow
 def test_one_bad_batch_blinds_keras_for_1024_steps(names):
     NOTEBOOK.run("blind", names=names)
     points = [0, 1, 512, 1024, 1025, 1027]
