@@ -371,6 +371,91 @@ def test_every_instrument_reads_sample_weights_dictionaries_and_subclassed_model
     )
 
 
+class Pairs(keras.Sequential):
+    """Its step takes no sample weights, and steps an optimizer of its own."""
+
+    def train_step(self, data):
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = self.compute_loss(x, y, self(x, training=True))
+            scaled = self.rule.scale_loss(loss)
+        weights = self.trainable_variables
+        self.rule.apply(tape.gradient(scaled, weights), weights)
+        return {"mine": loss}
+
+
+@pytest.mark.parametrize(
+    "hidden, kinds",
+    [
+        ([], ["steady", "fits", "nothing"]),
+        ([TooLarge], ["falls", "not finite", "no step"]),
+    ],
+)
+def test_a_step_of_ones_own_gets_what_fit_gives_and_its_own_optimizer_is_read(
+    hidden, kinds
+):
+    def build():
+        keras.utils.set_random_seed(0)
+        model = Pairs(
+            [keras.Input((4,)), *(each() for each in hidden), *plain_input().layers]
+        )
+        model.rule = keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD(0.1))
+        model.compile(loss="sparse_categorical_crossentropy")
+        return model
+
+    mine = dataclasses.replace(own(), build=build, resumed=None, held=None)
+    mine.batches = mine.batches[:20]
+    with dtype_policy("mixed_float16"):
+        readings = [clinic.read(key, mine) for key in ("scale", "histogram", "probe")]
+    assert [reading.kind for reading in readings] == kinds, readings
+
+
+def test_what_is_held_out_may_have_several_outputs_and_metrics():
+    x = np.ones((4, 2), "float32")
+    y = {"a": np.array([0, 0, 1, 1]), "b": x}
+
+    def build():
+        given = keras.Input((2,))
+        parts = {
+            name: keras.layers.Dense(2, activation=function, name=name)(given)
+            for name, function in (("a", "softmax"), ("b", None))
+        }
+        model = keras.Model(given, parts)
+        losses = {"a": "sparse_categorical_crossentropy", "b": "mse"}
+        model.compile("sgd", losses, metrics={"a": ["accuracy"]})
+        return model
+
+    run = clinic.Patient(build, [(x, y)] * 2, lambda run: True, held=(x, y)).train()
+    assert run.report["accuracy"] == 0.5 and "held out: 50% right" in repr(run)
+    assert run.losses[1] < run.losses[0]
+
+
+class OfIds(keras.Model):
+    """Subclassed: only a batch tells that it is given whole numbers."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = keras.layers.Embedding(500, 4)
+
+    def call(self, x):
+        return keras.ops.mean(keras.ops.cast(self.table(x["ids"]), "float32"), axis=1)
+
+
+@pytest.mark.parametrize("dtype, kind", [("int32", "mixed"), ("float32", "16-bit ids")])
+def test_the_flow_of_a_subclassed_model_begins_with_the_dtypes_of_its_batch(
+    dtype, kind
+):
+    def build():
+        model = OfIds()
+        model.compile("sgd", "mse")
+        return model
+
+    batches = [({"ids": np.ones((8, 3), dtype)}, np.ones((8, 4), "float32"))]
+    with dtype_policy("mixed_float16"):
+        mine = clinic.Patient(build, batches, lambda run: True)
+        assert clinic.read("flow", mine).kind == kind
+
+
 def test_an_instruments_own_error_is_its_reading():
     def build():
         raise OSError("The weights are not there.")

@@ -3,17 +3,15 @@
 Each takes a `clinic.Patient`, whose docstring has an example with all of them.
 """
 
-import itertools
 import linecache
 import re
 from dataclasses import replace
 
-import keras
 import numpy as np
 import tensorflow as tf
 
 from course_utils.clinic import training_run
-from course_utils.clinic.readings import Reading, short_name
+from course_utils.clinic.readings import Reading, range_of, short_name
 from course_utils.clinic.training_run import Patient, scale_of
 
 UP = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -87,8 +85,8 @@ def histogram(patient: Patient) -> Reading:
         >>> clinic.histogram(clinic.patient("clip")).kind
         'too small'
     """
-    mine = _largest_gradient(patient.build(), patient.batches)
-    other = _largest_gradient(patient.twin().build(), patient.batches)
+    mine = _largest_gradient(patient)
+    other = _largest_gradient(patient.twin())
     values = [mine, other]
     if not np.isfinite(mine):
         text = "No gradient reaches the weights: inf or NaN in each step."
@@ -128,7 +126,7 @@ def numerics(patient: Patient) -> Reading:
         >>> clinic.numerics(clinic.patient("dice")).text
         'Sum in: both = tf.reduce_sum(y * p)'
     """
-    model = patient.build()  # with the check on, Keras makes no weights of bfloat16
+    model = patient.model()  # with the check on, Keras makes no weights of bfloat16
     model.jit_compile = False
     model.make_train_function(force=True)  # `build` may have taken a step
     try:
@@ -139,7 +137,7 @@ def numerics(patient: Patient) -> Reading:
         if not match:
             raise
         node = match[1]
-        path = [re.sub(r"(_\d+)+$", "", part) for part in node.split("/")]
+        path = re.sub(r"(_\d+)+(?=/|$)", "", node).split("/")
         kind = "backward" if "gradient" in node.lower() else path[-1].lower()
         text = f"{'/'.join(path[-2:])} in: {_line_of_code(str(error))}"
         return Reading(f"stops: {kind}", text, node)
@@ -176,8 +174,8 @@ def layer(patient: Patient) -> Reading:
         'It learns with min_max in float32.'
     """
     names: list[str] = []
-    for at in range(len(patient.build().layers)):
-        model = patient.build()
+    for at in range(len(patient.model().layers)):
+        model = patient.model()
         for each in model.layers[at]._flatten_layers():
             each.dtype_policy = "float32"
         names.append(short_name(model.layers[at]))
@@ -196,37 +194,31 @@ def _steps_and_scale(optimizer):
     return int(optimizer.iterations.numpy()), scale_of(optimizer)
 
 
-def _largest_gradient(model, batches):
+def _largest_gradient(patient):
     """The largest magnitude of the first gradients that an update gets, of four batches."""
     sizes = []
+    model = patient.model()
     rule = getattr(model.optimizer, "inner_optimizer", model.optimizer)
     former = rule.update_step
 
     def update_step(gradient, variable, rate):
-        array = keras.ops.convert_to_numpy(gradient).astype("float32")
-        sizes.append(np.abs(array).max())
+        sizes.append(max(map(abs, range_of(gradient))))
         return former(gradient, variable, rate)
 
     rule.update_step = update_step
     model.run_eagerly = True
     model.make_train_function(force=True)
-    for batch in itertools.islice(batches, 4):
-        model.train_on_batch(*batch)
+    patient.train(model, steps=4)
     return float(max(sizes[:8], default=np.nan))
 
 
 def _line_of_code(report):
     """The last line of code of the learner's own in TensorFlow's report of an error."""
     frames = re.findall(r'File "(.*?)", line (\d+)', report)
-    inside = [
-        at for at, (file, _) in enumerate(frames) if file == training_run.__file__
-    ]
-    own = [
-        linecache.getline(file, int(line)).strip()
-        for file, line in frames[max(inside, default=-1) + 1 :]
-        if "-packages" not in file
-    ]
-    return own[-1] if own else "Keras's own code"
+    file, line = [frame for frame in frames if "-packages" not in frame[0]][-1]
+    if file == training_run.__file__:
+        return "Keras's own code"
+    return linecache.getline(file, int(line)).strip()
 
 
 def _power(scale):

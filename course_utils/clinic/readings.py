@@ -4,28 +4,24 @@ Each takes a `clinic.Patient`, whose docstring has an example with all of them.
 """
 
 import re
+from functools import partial
 from typing import Any, NamedTuple
 from unittest import mock
 
 import keras
 import numpy as np
+from mixed_precision_lint import examine as examine_anywhere
+from mixed_precision_lint.finding import CODES, NARROW
 
 from course_utils import precision
 from course_utils.clinic.training_run import Patient
 
-NARROW = ("float16", "bfloat16")
 # What `examine` and `probe_step` find, in two words: the edges of the decision tree carry
 # them.
 WORDS = {
-    "MP001": "16-bit output",
-    "MP002": "no loss scale",
     "MP008": "16-bit weights",
-    "MP027": "16-bit loss",
     "MP028": "a number not held",
     "MP029": "a sum inside",
-    "MP030": "cannot be called",
-    "MP033": "a sum that stops",
-    "MP034": "a hidden NaN",
     "MP035": "a bias added up",
     "MP015": "no scale_loss",
     "MP017": "scaled limit",
@@ -49,7 +45,7 @@ class Reading(NamedTuple):
 
 
 def examine(patient: Patient) -> Reading:
-    """What `precision.examine` says of a patient's model; nothing is trained.
+    """What the linter's `examine` says of a patient's model; nothing is trained.
 
     `values` are its errors and warnings, a list of `precision.Finding`.
 
@@ -58,7 +54,7 @@ def examine(patient: Patient) -> Reading:
         >>> clinic.examine(clinic.patient("bfloat16")).kind
         '16-bit weights'
     """
-    return _findings(precision.examine(built_model(patient)))
+    return _findings(examine_anywhere(built_model(patient)))
 
 
 def flow(patient: Patient) -> Reading:
@@ -96,13 +92,14 @@ def probe_step(patient: Patient) -> Reading:
         'no scale_loss'
     """
 
-    x, y, *weights = patient.batch()
+    x, y, weights = patient.batch()
 
     def parts():
         model = built_model(patient)
-        if not weights:
-            return model, model.optimizer, model.train_on_batch
-        return model, model.optimizer, lambda x, y: model.train_on_batch(x, y, *weights)
+        step = model.train_on_batch
+        if weights is not None:
+            step = partial(step, sample_weight=weights)
+        return model, model.optimizer, step
 
     return _findings(precision.probe(parts, x, y))
 
@@ -122,8 +119,7 @@ def ranges(patient: Patient) -> Reading:
     x = (patient.held or patient.batch())[0]
     values = {}
     for variable in model.variables:
-        low, high = _range(variable)
-        values[variable.path] = (low, high)
+        values[variable.path] = low, high = range_of(variable)
         if not np.isfinite(low + high):
             text = f"{variable.name}: {low:g} to {high:g}"
             return Reading("in a variable", text, values)
@@ -133,7 +129,7 @@ def ranges(patient: Patient) -> Reading:
     def call(layer, *arguments, **options):
         outputs = former(layer, *arguments, **options)
         for output in keras.tree.flatten(outputs):
-            values[layer.path] = _range(output)
+            values[layer.path] = range_of(output)
             extremes.append((short_name(layer), *values[layer.path]))
         return outputs
 
@@ -145,36 +141,36 @@ def ranges(patient: Patient) -> Reading:
             before = f", before it {least:.3g} to {most:.3g}" if at else ""
             text = f"{name}: {low:g} to {high:g}{before}"
             return Reading("in a layer", text, values)
-    low = min(low for _, low, _ in extremes)
-    high = max(high for _, _, high in extremes)
-    text = f"all layers between {low:.3g} and {high:.3g}"
+    _, lows, highs = zip(*extremes, strict=True)
+    text = f"all layers between {min(lows):.3g} and {max(highs):.3g}"
     return Reading("finite", text, values)
 
 
 def built_model(patient: Patient) -> keras.Model:
-    """The model of a patient; one that its code leaves unbuilt was called on a batch.
+    """The model of a patient, called on symbols of its first batch, which tell dtypes.
 
     Example:
         >>> from course_utils import clinic
         >>> built_model(clinic.patient("ids")).built
         True
     """
-    model = patient.build()
-    if not model.built:
-        model(patient.batch()[0])
+    model = patient.model()
+    model(
+        keras.tree.map_structure(
+            lambda x: keras.Input(x.shape[1:], dtype=x.dtype), patient.batch()[0]
+        )
+    )
     return model
 
 
-def _range(tensor):
+def range_of(tensor: Any) -> tuple[float, float]:
+    """The smallest and the largest number of a tensor of any dtype."""
     array = keras.ops.convert_to_numpy(keras.ops.cast(tensor, "float32"))
     return float(array.min()), float(array.max())
 
 
 def _findings(findings):
-    # MP012 is of the device, not of the patient.
-    findings = [
-        each for each in findings if each.severity != "advice" and each.code != "MP012"
-    ]
+    findings = [each for each in findings if each.severity != "advice"]
     codes = dict.fromkeys(map(_word, findings))
     text = findings[0].message if findings else "Nothing found."
     # Keras counts its layers through a whole session.
@@ -188,7 +184,7 @@ def _word(finding):
         return "an infinite constant" if infinite else "a constant of zero"
     if finding.code == "MP021" and "all zero" in finding.message:
         return "all zero"
-    return WORDS.get(finding.code, finding.code)
+    return WORDS.get(finding.code, CODES[finding.code])
 
 
 def short_name(layer: keras.layers.Layer) -> str:

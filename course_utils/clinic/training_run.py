@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import keras
 import numpy as np
 import tensorflow as tf
+from mixed_precision_lint.steppers import steppers
 
 from course_utils.training import dtype_policy
 
@@ -67,11 +68,12 @@ class Patient:
 
     Attributes:
         build: a function that returns the compiled `keras.Model`, each time afresh.
-        batches: (x, y) after (x, y), each an array or what `train_on_batch` takes, gone
-            through more than once: a list, or a tf.data.Dataset. One batch for 50 steps
-            is `[(x, y)] * 50`.
+        batches: what `fit` takes from a dataset, gone through more than once: a list, or
+            a tf.data.Dataset, of (x, y) or (x, y, sample weights), each an array, a
+            list or a dictionary of them. One batch for 50 steps is `[(x, y)] * 50`.
         well: a function of a `TrainingRun`: whether it did what you want of it.
         held: (x, y) to test it on, x as in a batch and y whole numbers, classes; or None.
+            Of several outputs the first gives the accuracy.
         resumed: a function that saves a model and returns what it reads again, or None.
             After three quarters of the batches, then a list, it takes the model's place.
         in_float32: a function that returns the same patient in float32; without one,
@@ -105,7 +107,7 @@ class Patient:
     """
 
     build: Callable[[], keras.Model]
-    batches: Sequence[tuple] | tf.data.Dataset
+    batches: Sequence | tf.data.Dataset
     well: Callable[[TrainingRun], bool]
     held: tuple | None = None
     resumed: Callable[[keras.Model], keras.Model] | None = None
@@ -119,9 +121,18 @@ class Patient:
         resumed = under(self.resumed) if self.resumed else None
         return replace(self, build=under(self.build), resumed=resumed)
 
+    def model(self) -> keras.Model:
+        """A fresh model, whose `optimizer` is the one that its training steps: that of
+        `compile`, or the first that a `train_step` names in its place.
+        """
+        model = self.build()
+        every = steppers(model, model.optimizer, model._flatten_layers())
+        model.optimizer = every[0].optimizer
+        return model
+
     def batch(self) -> tuple:
-        """The first (x, y) of its batches."""
-        return next(iter(self.batches))
+        """The first (x, y, sample weights) of its batches, None for what is not there."""
+        return keras.utils.unpack_x_y_sample_weight(next(iter(self.batches)))
 
     def train(
         self, model: keras.Model | None = None, steps: int | None = None
@@ -131,7 +142,7 @@ class Patient:
         `model` is trained in place of a fresh one; its `jit_compile` and its dtypes stay
         what they are. `steps` are the most steps, after which nothing is tested.
         """
-        model = model or self.build()
+        model = model or self.model()
         run = TrainingRun(model, self.well, [], [], [], [], {})
         start = time.perf_counter()
         for at, batch in enumerate(self.batches):
@@ -145,14 +156,18 @@ class Patient:
             if model.built and model.optimizer and not model.optimizer.built:
                 # Else TensorFlow traces the step twice.
                 model.optimizer.build(model.trainable_variables)
-            model.reset_metrics()  # Keras 3.13 returns the mean of all losses since
-            run.losses.append(float(np.ravel(model.train_on_batch(*batch))[0]))
+            # As `fit` does, which hands over the batch as it is.
+            model.make_train_function()
+            model.reset_metrics()  # else the loss is the mean of all since
+            loss, *_ = model.train_function(iter([batch])).values()
+            run.losses.append(float(loss))
             run.ms.append(1e3 * (time.perf_counter() - start))
             start = time.perf_counter()
         if self.held and model.loss and steps is None:
             x, y = self.held
             model.reset_metrics()
-            right = np.argmax(model.predict(x, verbose=0), axis=-1) == y
-            loss = model.evaluate(x, y, verbose=0)
-            run.report = {"accuracy": np.mean(right), "loss": loss}
+            outputs, classes = map(keras.tree.flatten, (model.predict(x, verbose=0), y))
+            right = np.argmax(outputs[0], axis=-1) == classes[0]
+            losses = model.evaluate(x, y, verbose=0)
+            run.report = {"accuracy": np.mean(right), "loss": np.ravel(losses)[0]}
         return run

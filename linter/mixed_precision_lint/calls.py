@@ -66,10 +66,13 @@ def symbols(model: keras.Model, batch_size: int = BATCH) -> Any:
 
     if model.built:
         # where no symbol has ever gone through it
-        with contextlib.suppress(AttributeError):
-            inputs = (
-                model.inputs[0] if isinstance(model, keras.Sequential) else model.input
-            )
+        with contextlib.suppress(AttributeError, IndexError):
+            if isinstance(model, keras.Sequential):
+                inputs = model.inputs[0]
+            elif hasattr(model, "inputs"):
+                inputs = model.input
+            else:  # `input` has no names
+                inputs = model._inbound_nodes[0].arguments.args[0]
             return keras.tree.map_structure(symbol, inputs)
         # Several arguments would be told by "shapes_dict".
         shapes = (model.get_build_config() or {}).get("input_shape")

@@ -17,7 +17,7 @@ MOST = 64  # steps within which the weights have to move
 FEW = 2  # samples on which a loop does what it does on many
 # Makes a model, its optimizer and a step(x, y), all of it afresh at each call.
 Build = Callable[[], tuple[keras.Model, keras.Optimizer, Callable]]
-Start = list[tuple[keras.Variable, np.ndarray]]  # variables, and what they were
+Start = list[tuple[keras.Variable, Any]]  # variables, and what they were
 
 
 class Shared(ValueError):
@@ -71,7 +71,7 @@ class InstrumentedLoop:
             *self.model.metrics_variables,
             *self.optimizer.variables,
         ]
-        values = [array(variable) for variable in variables]
+        values = [keras.ops.convert_to_tensor(array(each)) for each in variables]
         if twin_of:
             values = [value for _, value in twin_of.start]
         self.start: Start = list(zip(variables, values, strict=True))

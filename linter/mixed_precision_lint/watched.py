@@ -118,13 +118,14 @@ class Watched:
             self._settle_on_few()
             twin.batch = loop.batch
         once = twin.cycle(scale=1.0)
-        often = twin.cycle(scale=256.0).tape_gradients
-        part = norm(often - 256 * once.tape_gradients) / (norm(often) or 1.0)
-        # else they are noisy, as with Dropout
-        if part > FOLLOWS and np.array_equal(
-            twin.cycle(scale=1.0).tape_gradients, once.tape_gradients
-        ):
-            self.part = float(part)
+        if self.scale:
+            often = twin.cycle(scale=256.0).tape_gradients
+            part = norm(often - 256 * once.tape_gradients) / (norm(often) or 1.0)
+            # else they are noisy, as with Dropout
+            if part > FOLLOWS and np.array_equal(
+                twin.cycle(scale=1.0).tape_gradients, once.tape_gradients
+            ):
+                self.part = float(part)
         length = norm(once.rule_gradients) or 1.0
         self.length = float(norm(self.natural.rule_gradients) / length)
         # As large as the tape's own, with the scale that they ought to have, and
@@ -137,11 +138,13 @@ class Watched:
         if self.scale:
             smaller = partial(loop.cycle, scale=self.scale / APART)
             self.smaller_natural = smaller()
+            scaler = loop.scalers[0]
+            if scaler.dynamic_growth_steps > 1:
+                self.grows = int(scaler.step_counter.numpy()) > 0
             settled = partial(smaller, steps=self.natural.steps)
             self.smaller_response = Response(
                 lambda size: settled(size=size), self.usual / APART
             )
-            self._grow(self.scale)
         if self.float16 or self.scale:
             self._overflow()
 
@@ -206,14 +209,6 @@ class Watched:
         """A reading at the scale of the natural step."""
         return self.loop.cycle(scale=self.scale, size=size, steps=self.natural.steps)
 
-    def _grow(self, scale):
-        """Take the good step that is to double the scale."""
-        loop = self.loop
-        last = loop.scalers[0].dynamic_growth_steps - 1
-        steps = self.natural.steps
-        loop.cycle(scale=scale, good_steps=last, size=self.usual, steps=steps)
-        self.grows = loop.scale > 1.5 * scale
-
     def _overflow(self):
         """What infinities do to a loop after a good step."""
         small = self.response.readings[SMALL]
@@ -231,9 +226,16 @@ class Watched:
     def _harm(self, additions):
         """What some additions do, one step after another: "" if nothing that lasts."""
         loop = self.loop
-        loop.cycle(scale=self.scale, size=self.usual)
-        if self.scale and loop.scalers[0].dynamic_growth_steps > 1:
-            self.grows = self.grows and int(loop.scalers[0].step_counter.numpy()) > 0
+        # The good step is the one that doubles the scale.
+        last: Any = self.scale and loop.scalers[0].dynamic_growth_steps - 1
+        loop.cycle(
+            scale=self.scale,
+            good_steps=last,
+            size=self.usual,
+            steps=self.natural.steps,
+        )
+        if self.scale:
+            self.grows = self.grows and loop.scale > 1.5 * self.scale
         for name, added in additions.items():
             scale = loop.scale
             bad = loop.cycle(
