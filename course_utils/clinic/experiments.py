@@ -214,11 +214,13 @@ def _largest_gradient(patient):
 
 def _line_of_code(report):
     """The last line of code of the learner's own in TensorFlow's report of an error."""
-    frames = re.findall(r'File "(.*?)", line (\d+)', report)
-    file, line = [frame for frame in frames if "-packages" not in frame[0]][-1]
-    if file == training_run.__file__:
-        return "Keras's own code"
-    return linecache.getline(file, int(line)).strip()
+    found = ""
+    for file, line in re.findall(r'File "(.*?)", line (\d+)', report):
+        if file == training_run.__file__:
+            found = ""
+        elif "-packages" not in file:
+            found = linecache.getline(file, int(line)).strip()
+    return found or "Keras's own code"
 
 
 def _power(scale):
