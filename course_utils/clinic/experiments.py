@@ -214,13 +214,13 @@ def _largest_gradient(patient):
 
 def _line_of_code(report):
     """The last line of code of the learner's own in TensorFlow's report of an error."""
-    found = ""
+    code = ""
     for file, line in re.findall(r'File "(.*?)", line (\d+)', report):
         if file == training_run.__file__:
-            found = ""
+            code = ""
         elif "-packages" not in file:
-            found = linecache.getline(file, int(line)).strip()
-    return found or "Keras's own code"
+            code = linecache.getline(file, int(line)).strip()
+    return code or "Keras's own code"
 
 
 def _power(scale):
