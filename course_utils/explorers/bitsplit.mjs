@@ -57,9 +57,9 @@ function drawErrors({ splits, bound, here, visited, errors, width }) {
   const [unit, slim] = [width / BITS, width < PAPER];
   const [left, right] = [2.4 * unit, 9.6 * unit];
   const places = splits.map(({ bits }) => (bits + 1) * unit);
-  const axis = draw("g.axis", write(right - 2, heightOf(1) + 15, "error", ENDING),
+  const axis = draw("g.axis", write(right - 2, heightOf(1) + 15, "error, %", ENDING),
     ...rules(left, right, [null, 1, 0.1, 0.01, 0.001, 0.0001].map((error) =>
-      [heightOf(error), error === null ? "∞" : percent(error)])),
+      [heightOf(error), error === null ? "∞" : 100 * error])),
     write(left - 5, FLOOR + 15, "E bits", ENDING),
     ...splits.map(({ bits }, index) => write(places[index], FLOOR + 15, bits)));
   const names = [...visited].map((index) => {
