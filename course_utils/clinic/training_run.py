@@ -159,8 +159,9 @@ class Patient:
             # As `fit` does, which hands over the batch as it is.
             model.make_train_function()
             model.reset_metrics()  # else the loss is the mean of all since
-            loss, *_ = model.train_function(iter([batch])).values()
-            run.losses.append(float(loss))
+            logs = model.train_function(iter([batch]))
+            first = next(iter(logs))  # Keras 3.13 has the metrics before the loss
+            run.losses.append(float(logs.get("loss", logs[first])))
             run.ms.append(1e3 * (time.perf_counter() - start))
             start = time.perf_counter()
         if self.held and model.loss and steps is None:
