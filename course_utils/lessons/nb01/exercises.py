@@ -83,6 +83,6 @@ answer = largest + gap / 2  # a tie: the last bit of the largest number is 1""",
             "Write 0.002 as a power of two, and compare it with the gaps above 1.",
             "With n significant bits, whole numbers are exact up to 2**n.",
         ],
-        right="Range is bfloat16's strength, the gap float16's. 100,000 needs 17 bits: float32.",
+        right="Range is bfloat16's strength, the gap float16's. 99,999 needs 17 bits: float32.",
     ),
 ]
