@@ -47,11 +47,11 @@ def is_finite(weight: np.ndarray) -> bool:
     return bool(np.isfinite(weight.astype("float32", copy=False)).all())
 
 
-def vector(variables: Sequence[tf.Variable], counts: Sequence) -> np.ndarray:
-    """All values in one vector of float64, each variable's divided by its count."""
+def vector(arrays: Sequence[np.ndarray], counts: Sequence) -> np.ndarray:
+    """All values in one vector of float64, each array's divided by its count."""
     parts = [
-        np.ravel(variable.numpy()) / max(count, 1)
-        for variable, count in zip(variables, counts, strict=True)
+        np.ravel(each) / max(count, 1)
+        for each, count in zip(arrays, counts, strict=True)
     ]
     return np.concatenate(parts, dtype="float64")
 
@@ -59,11 +59,6 @@ def vector(variables: Sequence[tf.Variable], counts: Sequence) -> np.ndarray:
 def zeros(shape: Sequence[int]) -> tf.Variable:
     """A variable of float32 to take notes in."""
     return tf.Variable(tf.zeros(shape), trainable=False)
-
-
-def array(variable: Any) -> np.ndarray:
-    """A copy of the values of a variable or a tensor."""
-    return np.array(keras.ops.convert_to_numpy(variable))
 
 
 def float32(values: Any) -> tf.Tensor:

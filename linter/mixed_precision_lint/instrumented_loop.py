@@ -5,8 +5,9 @@ from typing import Any
 
 import keras
 import numpy as np
+import tensorflow as tf
 
-from mixed_precision_lint.arrays import array, is_finite
+from mixed_precision_lint.arrays import is_finite
 from mixed_precision_lint.forward import Where, not_finite, shared
 from mixed_precision_lint.instruments import Instruments, StepReading
 from mixed_precision_lint.layers import refuse_other
@@ -17,7 +18,7 @@ MOST = 64  # steps within which the weights have to move
 FEW = 2  # samples on which a loop does what it does on many
 # Makes a model, its optimizer and a step(x, y), all of it afresh at each call.
 Build = Callable[[], tuple[keras.Model, keras.Optimizer, Callable]]
-Start = list[tuple[keras.Variable, Any]]  # variables, and what they were
+Start = list[tuple[tf.Variable, tf.Tensor]]  # variables, and what they were
 
 
 class Shared(ValueError):
@@ -67,13 +68,17 @@ class InstrumentedLoop:
         if not self.optimizer.built:
             self.optimizer.build(self.weights)
         variables = [
-            *self.model.variables,
-            *self.model.metrics_variables,
-            *self.optimizer.variables,
+            each.value  # as TensorFlow holds it
+            for each in (
+                *self.model.variables,
+                *self.model.metrics_variables,
+                *self.optimizer.variables,
+            )
         ]
-        values = [keras.ops.convert_to_tensor(array(each)) for each in variables]
         if twin_of:
             values = [value for _, value in twin_of.start]
+        else:
+            values = [tf.convert_to_tensor(each) for each in variables]
         self.start: Start = list(zip(variables, values, strict=True))
         self._instruments = Instruments(self.weights, self.rule)
 
@@ -175,14 +180,15 @@ class InstrumentedLoop:
                 scaler.dynamic_scale.assign(scale)
                 scaler.step_counter.assign(good_steps)
         self._instruments.start(size, added or {})
-        before = [array(weight) for weight in self.weights]
+        weights = [weight.value for weight in self.weights]
+        before = [weight.numpy() for weight in weights]
         count = 0
         moved = False
         with self._instruments.watch_tapes():
             while count < (steps or MOST) and (steps or not moved):
                 result = self._take_step()
                 count += 1
-                after = [array(weight) for weight in self.weights]
+                after = [weight.numpy() for weight in weights]
                 # NaN differs from all.
                 moved = any(map(np.any, map(np.not_equal, before, after)))
         return self._instruments.reading(
