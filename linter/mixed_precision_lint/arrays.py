@@ -61,6 +61,11 @@ def zeros(shape: Sequence[int]) -> tf.Variable:
     return tf.Variable(tf.zeros(shape), trainable=False)
 
 
+def add(variable: tf.Variable, values: tf.Tensor) -> None:
+    """Add values to a variable; that nobody reads the sum at once saves time."""
+    variable.assign_add(values, read_value=False)
+
+
 def float32(values: Any) -> tf.Tensor:
     """Values, sparse ones too, as a tensor of float32."""
     return tf.cast(tf.convert_to_tensor(values), "float32")

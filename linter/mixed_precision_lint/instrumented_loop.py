@@ -99,7 +99,7 @@ class InstrumentedLoop:
 
     def _restart(self):
         for variable, value in self.start:
-            variable.assign(value)
+            variable.assign(value, read_value=False)
 
     @property
     def scale(self) -> float:

@@ -16,7 +16,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from mixed_precision_lint.arrays import float32, loss_of, vector, zeros
+from mixed_precision_lint.arrays import add, float32, loss_of, vector, zeros
 
 as_written = tf.autograph.experimental.do_not_convert  # in a graph, too
 
@@ -61,9 +61,8 @@ class Instruments:
         # Of the tape, summed up over its calls whose gradients are all finite:
         self._tape_sum = zeros([sum(self._sizes)])
         self._tape_calls = zeros([len(weights)])
-        self._target_sum = zeros([])
-        self._finite_calls = zeros([])
-        self._spoiled_calls = zeros([])  # the others
+        # What it differentiated, summed up so; how many these calls are, and the others.
+        self._totals = zeros([3])
         # Of the update rule:
         self._rule_sums = [zeros(weight.shape) for weight in weights]
         self._updates = zeros([len(weights)])
@@ -77,8 +76,8 @@ class Instruments:
         def update_step(gradient, variable, learning_rate):
             index = self._index_of.get(id(variable))
             if index is not None:
-                self._rule_sums[index].assign_add(float32(gradient))
-                self._updates.assign_add(ones[index])
+                add(self._rule_sums[index], float32(gradient))
+                add(self._updates, ones[index])
             return former(gradient, variable, learning_rate)
 
         rule.update_step = as_written(update_step)
@@ -94,13 +93,11 @@ class Instruments:
         for note in (
             self._tape_sum,
             self._tape_calls,
-            self._target_sum,
-            self._finite_calls,
-            self._spoiled_calls,
+            self._totals,
             *self._rule_sums,
             self._updates,
         ):
-            note.assign(tf.zeros_like(note))
+            note.assign(tf.zeros(note.shape), read_value=False)
         # Eager steps ask these, which are no variables:
         self._exchanges = size > 0
         self._adds = bool(added)
@@ -113,12 +110,13 @@ class Instruments:
         """What was noted since `start`, with what the loop itself can tell."""
         tape_calls = self._tape_calls.numpy()
         updates = self._updates.numpy()
+        target, finite_calls, spoiled_calls = self._totals.numpy()
         return StepReading(
             tape_gradients=vector(self.parts(self._tape_sum.numpy()), tape_calls),
             rule_gradients=vector([each.numpy() for each in self._rule_sums], updates),
-            target=float(self._target_sum / tf.maximum(self._finite_calls, 1)),
+            target=float(target / max(finite_calls, 1)),
             tape_calls=tape_calls.max(),
-            spoiled_calls=float(self._spoiled_calls),
+            spoiled_calls=float(spoiled_calls),
             updates=updates.max(),
             steps=steps,
             weights_moved=weights_moved,
@@ -181,9 +179,8 @@ class Instruments:
         whole = tf.concat(parts, 0)
         fine = float32(tf.reduce_all(tf.math.is_finite(whole)))
         total = tf.add_n([tf.reduce_sum(float32(one)) for one in targets])
-        self._target_sum.assign_add(tf.math.multiply_no_nan(total, fine))
-        self._finite_calls.assign_add(fine)
-        self._spoiled_calls.assign_add(1 - fine)
-        self._tape_sum.assign_add(tf.math.multiply_no_nan(whole, fine))
+        target = tf.math.multiply_no_nan(total, fine)
+        add(self._totals, tf.stack([target, fine, 1 - fine]))
+        add(self._tape_sum, tf.math.multiply_no_nan(whole, fine))
         reached = [float(n in gradients) for n in range(len(self._pattern))]
-        self._tape_calls.assign_add(fine * reached)
+        add(self._tape_calls, fine * reached)
