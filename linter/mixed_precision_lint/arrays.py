@@ -1,13 +1,16 @@
 """Arrays of TensorFlow's and Keras's: read, compared and noted."""
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import keras
 import numpy as np
 import tensorflow as tf
 from numpy.linalg import norm
+
+
+Snapshot = list[tuple[tf.Variable, tf.Tensor]]  # variables, and what they were
 
 
 def _floats(structure) -> Iterator[np.ndarray]:
@@ -64,6 +67,17 @@ def zeros(shape: Sequence[int]) -> tf.Variable:
 def add(variable: tf.Variable, values: tf.Tensor) -> None:
     """Add values to a variable; that nobody reads the sum at once saves time."""
     variable.assign_add(values, read_value=False)
+
+
+def snapshot(variables: Iterable[tf.Variable]) -> Snapshot:
+    """Variables, and what they are now."""
+    return [(each, tf.convert_to_tensor(each)) for each in variables]
+
+
+def set_back(start: Snapshot) -> None:
+    """Set variables to what they were."""
+    for variable, value in start:
+        variable.assign(value, read_value=False)
 
 
 def float32(values: Any) -> tf.Tensor:

@@ -5,9 +5,8 @@ from typing import Any
 
 import keras
 import numpy as np
-import tensorflow as tf
 
-from mixed_precision_lint.arrays import is_finite
+from mixed_precision_lint.arrays import is_finite, set_back, snapshot
 from mixed_precision_lint.forward import Where, not_finite, shared
 from mixed_precision_lint.instruments import Instruments, StepReading
 from mixed_precision_lint.layers import refuse_other
@@ -18,7 +17,6 @@ MOST = 64  # steps within which the weights have to move
 FEW = 2  # samples on which a loop does what it does on many
 # Makes a model, its optimizer and a step(x, y), all of it afresh at each call.
 Build = Callable[[], tuple[keras.Model, keras.Optimizer, Callable]]
-Start = list[tuple[tf.Variable, tf.Tensor]]  # variables, and what they were
 
 
 class Shared(ValueError):
@@ -75,11 +73,10 @@ class InstrumentedLoop:
                 *self.optimizer.variables,
             )
         ]
+        self.start = snapshot(variables)
         if twin_of:
             values = [value for _, value in twin_of.start]
-        else:
-            values = [tf.convert_to_tensor(each) for each in variables]
-        self.start: Start = list(zip(variables, values, strict=True))
+            self.start = list(zip(variables, values, strict=True))
         self._instruments = Instruments(self.weights, self.rule)
 
     def _become_twin(self, other):
@@ -93,13 +90,9 @@ class InstrumentedLoop:
 
     def go_back(self) -> None:
         """Set all variables, and how the model runs, to what they were."""
-        self._restart()
+        set_back(self.start)
         if self.eager:
             self.model.run_eagerly = False
-
-    def _restart(self):
-        for variable, value in self.start:
-            variable.assign(value, read_value=False)
 
     @property
     def scale(self) -> float:
@@ -154,7 +147,7 @@ class InstrumentedLoop:
 
     def not_finite(self) -> tuple[Where, Where]:
         """What `forward.not_finite` finds, from the start."""
-        self._restart()
+        set_back(self.start)
         return not_finite(self.model, self.batch[0])
 
     def cycle(
@@ -174,7 +167,7 @@ class InstrumentedLoop:
         infinity}.
         """
         if not go_on:
-            self._restart()
+            set_back(self.start)
         if scale:
             for scaler in self.scalers:
                 scaler.dynamic_scale.assign(scale)

@@ -16,7 +16,15 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from mixed_precision_lint.arrays import add, float32, loss_of, vector, zeros
+from mixed_precision_lint.arrays import (
+    add,
+    float32,
+    loss_of,
+    set_back,
+    snapshot,
+    vector,
+    zeros,
+)
 
 as_written = tf.autograph.experimental.do_not_convert  # in a graph, too
 
@@ -66,6 +74,14 @@ class Instruments:
         # Of the update rule:
         self._rule_sums = [zeros(weight.shape) for weight in weights]
         self._updates = zeros([len(weights)])
+        notes = (
+            self._tape_sum,
+            self._tape_calls,
+            self._totals,
+            *self._rule_sums,
+            self._updates,
+        )
+        self._empty = snapshot(notes)
         self._watch(rule)
 
     def _watch(self, rule):
@@ -90,14 +106,7 @@ class Instruments:
         """Forget all notes, and put gradients of a size in place of the tape's own unless
         it is 0; and add numbers to them, {index of the weight: infinity}.
         """
-        for note in (
-            self._tape_sum,
-            self._tape_calls,
-            self._totals,
-            *self._rule_sums,
-            self._updates,
-        ):
-            note.assign(tf.zeros(note.shape), read_value=False)
+        set_back(self._empty)
         # Eager steps ask these, which are no variables:
         self._exchanges = size > 0
         self._adds = bool(added)
