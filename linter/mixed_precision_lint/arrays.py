@@ -10,9 +10,6 @@ import tensorflow as tf
 from numpy.linalg import norm
 
 
-Snapshot = list[tuple[tf.Variable, tf.Tensor]]  # variables, and what they were
-
-
 def _floats(structure) -> Iterator[np.ndarray]:
     """The arrays of floats in a structure of tensors, in float32."""
     for each in keras.tree.flatten(structure):
@@ -45,11 +42,6 @@ def relative_distance(one: np.ndarray, other: np.ndarray) -> float:
     return float(norm(one - other) / longest) if longest else 0.0
 
 
-def is_finite(weight: np.ndarray) -> bool:
-    """Whether all of an array of any float is finite."""
-    return bool(np.isfinite(weight.astype("float32", copy=False)).all())
-
-
 def vector(arrays: Sequence[np.ndarray], counts: Sequence) -> np.ndarray:
     """All values in one vector of float64, each array's divided by its count."""
     parts = [
@@ -69,12 +61,14 @@ def add(variable: tf.Variable, values: tf.Tensor) -> None:
     variable.assign_add(values, read_value=False)
 
 
-def snapshot(variables: Iterable[tf.Variable]) -> Snapshot:
+def snapshot(
+    variables: Iterable[tf.Variable],
+) -> list[tuple[tf.Variable, tf.Tensor]]:
     """Variables, and what they are now."""
     return [(each, tf.convert_to_tensor(each)) for each in variables]
 
 
-def set_back(start: Snapshot) -> None:
+def set_back(start: Iterable[tuple[tf.Variable, tf.Tensor]]) -> None:
     """Set variables to what they were."""
     for variable, value in start:
         variable.assign(value, read_value=False)

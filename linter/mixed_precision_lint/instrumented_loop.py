@@ -6,7 +6,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from mixed_precision_lint.arrays import is_finite, set_back, snapshot
+from mixed_precision_lint.arrays import set_back, snapshot
 from mixed_precision_lint.forward import Where, not_finite, shared
 from mixed_precision_lint.instruments import Instruments, StepReading
 from mixed_precision_lint.layers import refuse_other
@@ -66,18 +66,17 @@ class InstrumentedLoop:
         if not self.optimizer.built:
             self.optimizer.build(self.weights)
         variables = [
-            each.value  # as TensorFlow holds it
-            for each in (
-                *self.model.variables,
-                *self.model.metrics_variables,
-                *self.optimizer.variables,
-            )
+            *self.model.variables,
+            *self.model.metrics_variables,
+            *self.optimizer.variables,
         ]
-        self.start = snapshot(variables)
+        # As TensorFlow holds them, which takes less time than Keras.
+        self.start = snapshot(each.value for each in variables)
         if twin_of:
-            values = [value for _, value in twin_of.start]
-            self.start = list(zip(variables, values, strict=True))
+            pairs = zip(self.start, twin_of.start, strict=True)
+            self.start = [(own[0], other[1]) for own, other in pairs]
         self._instruments = Instruments(self.weights, self.rule)
+        self.parts = self._instruments.parts
 
     def _become_twin(self, other):
         """Compute in float32, on the batch of another loop that shares nothing with it."""
@@ -98,10 +97,6 @@ class InstrumentedLoop:
     def scale(self) -> float:
         """The dynamic scale of the outer optimizer; NaN where there is none."""
         return float(self.scalers[0].dynamic_scale.numpy()) if self.scalers else np.nan
-
-    def parts(self, gradients: np.ndarray) -> list[np.ndarray]:
-        """A vector of all gradients as one array for each weight."""
-        return self._instruments.parts(gradients)
 
     def fewer(self) -> bool:
         """Go on with a few samples of the batch; False if that saves nothing, or the
@@ -187,6 +182,8 @@ class InstrumentedLoop:
         return self._instruments.reading(
             steps=count,
             weights_moved=moved,
-            weights_finite=all(map(is_finite, after)),
+            weights_finite=all(
+                np.isfinite(each.astype("float32", copy=False)).all() for each in after
+            ),
             result=result,
         )

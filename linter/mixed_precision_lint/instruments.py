@@ -61,7 +61,7 @@ class Instruments:
         normal = np.random.default_rng(6).standard_normal
         # What is put in place of the gradients: this, times a size that is not 0.
         self._pattern = [tf.constant(normal(w.shape, "float32")) for w in weights]
-        self._sizes = [int(tf.size(pattern)) for pattern in self._pattern]
+        self._sizes = [pattern.shape.num_elements() for pattern in self._pattern]
         self._size = zeros([])
         self._added = zeros([len(weights)])  # to the gradients of each weight
         # The tape's own gradients that are not asked for again, by the weights' indices.
@@ -74,14 +74,15 @@ class Instruments:
         # Of the update rule:
         self._rule_sums = [zeros(weight.shape) for weight in weights]
         self._updates = zeros([len(weights)])
-        notes = (
-            self._tape_sum,
-            self._tape_calls,
-            self._totals,
-            *self._rule_sums,
-            self._updates,
+        self._empty = snapshot(
+            (
+                self._tape_sum,
+                self._tape_calls,
+                self._totals,
+                *self._rule_sums,
+                self._updates,
+            )
         )
-        self._empty = snapshot(notes)
         self._watch(rule)
 
     def _watch(self, rule):
@@ -125,7 +126,7 @@ class Instruments:
             rule_gradients=vector([each.numpy() for each in self._rule_sums], updates),
             target=float(target / max(finite_calls, 1)),
             tape_calls=tape_calls.max(),
-            spoiled_calls=float(spoiled_calls),
+            spoiled_calls=spoiled_calls,
             updates=updates.max(),
             steps=steps,
             weights_moved=weights_moved,
@@ -173,11 +174,10 @@ class Instruments:
 
     def _replacement(self, own, index):
         """A gradient of the tape's, or one of the chosen size in its place."""
-        eager = tf.executing_eagerly()
-        if eager and not self._exchanges:
+        if tf.executing_eagerly() and not self._exchanges:
             return own
         chosen = tf.cast(self._pattern[index] * self._size, own.dtype)
-        return chosen if eager else tf.where(self._size > 0, chosen, own)
+        return tf.where(self._size > 0, chosen, own)
 
     def _note(self, targets, gradients):
         """Note what leaves the tape, if all of it is finite."""

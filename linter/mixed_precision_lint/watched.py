@@ -69,7 +69,7 @@ class Watched:
     raised = ""
     harm = ""  # what a gradient does that is not finite
     reaction = 0.0  # the scale after it, over that before; the largest
-    times = 1  # the power of the scale that the tape's gradients follow
+    times = 1  # the power of the loss scale in the tape's gradients
     part = 0.0  # of the tape's gradients, that does not follow the scale of the loss
     # {bias: the part of its gradient that is missing beside float32's}
     missing: Mapping[str, float] = {}
@@ -119,14 +119,16 @@ class Watched:
             self._settle_on_few()
             twin.batch = loop.batch
         once = twin.cycle(scale=1.0)
-        if self.scale and once.tape_gradients.any():
-            often = twin.cycle(scale=256.0).tape_gradients
-            part = norm(often - 256 * once.tape_gradients) / (norm(often) or 1.0)
-            # At 256 times the scale they are 256 times as long, if they follow it.
-            self.times = round(math.log(norm(often) / norm(once.tape_gradients), 256))
+        tape = once.tape_gradients
+        if self.scale:
+            large = max(self.scale, 256.0)
+            often = twin.cycle(scale=large).tape_gradients
+            part = norm(often - large * tape) / (norm(often) or 1.0)
+            if tape.any() and often.any():
+                self.times = round(math.log(norm(often) / norm(tape), large))
             # else they are noisy, as with Dropout
             if part > FOLLOWS and np.array_equal(
-                twin.cycle(scale=1.0).tape_gradients, once.tape_gradients
+                twin.cycle(scale=1.0).tape_gradients, tape
             ):
                 self.part = float(part)
         length = norm(once.rule_gradients) or 1.0
@@ -135,8 +137,8 @@ class Watched:
         # nowhere zero.
         usual = norm(self.natural.tape_gradients)
         if self.scale:
-            usual = norm(once.tape_gradients) * self.scale
-        self.usual = float(usual or 1.0) / math.sqrt(len(once.tape_gradients))
+            usual = norm(tape) * self.scale
+        self.usual = float(usual or 1.0) / math.sqrt(len(tape))
         take = partial(loop.cycle, steps=self.natural.steps)
         self.response = Response(partial(take, scale=self.scale), self.usual)
         if self.scale:
@@ -265,16 +267,13 @@ class Watched:
         return reading.target / (reading.loss or math.nan)
 
     @property
-    def sums(self) -> float:
-        """How many gradients make an update."""
-        return self.natural.tape_calls / max(self.natural.updates, 1)
-
-    @property
     def undivided(self) -> bool:
         """Whether the gradients of the tape, their sum or mean are what updates the
         weights.
         """
-        return any(abs(self.response.divisor * n - 1) < EXACT for n in (1, self.sums))
+        # how many gradients make an update
+        sums = self.natural.tape_calls / max(self.natural.updates, 1)
+        return any(abs(self.response.divisor * n - 1) < EXACT for n in (1, sums))
 
     @property
     def clipped(self) -> float:
