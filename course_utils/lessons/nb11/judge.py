@@ -50,7 +50,7 @@ SCALE_SLIPS = {
 }
 BLOCKS = tuple(
     np.array(block, "float32")
-    for block in ([1.5, 0.25], [-48.0, -3.0], [3e-6, -1e-6], [0.0])
+    for block in ([1.5, 0.25], [-33.0, -3.0], [3e-6, -1e-6], [0.0])
 )
 ROUNDS = Choice("", {}, ("down", "up"))
 
