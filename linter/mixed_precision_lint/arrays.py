@@ -1,7 +1,7 @@
 """Arrays of TensorFlow's and Keras's: read, compared and noted."""
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import keras
@@ -42,16 +42,11 @@ def relative_distance(one: np.ndarray, other: np.ndarray) -> float:
     return float(norm(one - other) / longest) if longest else 0.0
 
 
-def is_finite(weight: np.ndarray) -> bool:
-    """Whether all of an array of any float is finite."""
-    return bool(np.isfinite(weight.astype("float32", copy=False)).all())
-
-
-def vector(variables: Sequence[tf.Variable], counts: Sequence) -> np.ndarray:
-    """All values in one vector of float64, each variable's divided by its count."""
+def vector(arrays: Sequence[np.ndarray], counts: Sequence) -> np.ndarray:
+    """All values in one vector of float64, each array's divided by its count."""
     parts = [
-        np.ravel(variable.numpy()) / max(count, 1)
-        for variable, count in zip(variables, counts, strict=True)
+        np.ravel(each) / max(count, 1)
+        for each, count in zip(arrays, counts, strict=True)
     ]
     return np.concatenate(parts, dtype="float64")
 
@@ -61,9 +56,22 @@ def zeros(shape: Sequence[int]) -> tf.Variable:
     return tf.Variable(tf.zeros(shape), trainable=False)
 
 
-def array(variable: Any) -> np.ndarray:
-    """A copy of the values of a variable or a tensor."""
-    return np.array(keras.ops.convert_to_numpy(variable))
+def add(variable: tf.Variable, values: tf.Tensor) -> None:
+    """Add values to a variable; that nobody reads the sum at once saves time."""
+    variable.assign_add(values, read_value=False)
+
+
+def snapshot(
+    variables: Iterable[tf.Variable],
+) -> list[tuple[tf.Variable, tf.Tensor]]:
+    """Variables, and what they are now."""
+    return [(each, tf.convert_to_tensor(each)) for each in variables]
+
+
+def set_back(start: Iterable[tuple[tf.Variable, tf.Tensor]]) -> None:
+    """Set variables to what they were."""
+    for variable, value in start:
+        variable.assign(value, read_value=False)
 
 
 def float32(values: Any) -> tf.Tensor:

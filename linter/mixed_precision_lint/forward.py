@@ -25,10 +25,12 @@ def not_finite(model: keras.Model, x: Any) -> tuple[Where, Where]:
     def call(layer, *arguments, **options):
         nonlocal first, first_unmasked
         outputs = former(layer, *arguments, **options)
-        if not first[0] and not all_finite(outputs):
-            first = layer.name, _beyond(layer, (arguments, options))
-        if not first_unmasked[0] and not finite_or_masked(outputs):
-            first_unmasked = layer.name, _beyond(layer, (arguments, options))
+        if not first_unmasked[0] and not all_finite(outputs):
+            where = layer.name, _beyond(layer, (arguments, options))
+            if not first[0]:
+                first = where
+            if not finite_or_masked(outputs):
+                first_unmasked = where
         return outputs
 
     with mock.patch.object(keras.Layer, "__call__", call):

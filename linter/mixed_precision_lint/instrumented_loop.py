@@ -6,7 +6,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from mixed_precision_lint.arrays import array, is_finite
+from mixed_precision_lint.arrays import set_back, snapshot
 from mixed_precision_lint.forward import Where, not_finite, shared
 from mixed_precision_lint.instruments import Instruments, StepReading
 from mixed_precision_lint.layers import refuse_other
@@ -17,7 +17,6 @@ MOST = 64  # steps within which the weights have to move
 FEW = 2  # samples on which a loop does what it does on many
 # Makes a model, its optimizer and a step(x, y), all of it afresh at each call.
 Build = Callable[[], tuple[keras.Model, keras.Optimizer, Callable]]
-Start = list[tuple[keras.Variable, Any]]  # variables, and what they were
 
 
 class Shared(ValueError):
@@ -71,11 +70,13 @@ class InstrumentedLoop:
             *self.model.metrics_variables,
             *self.optimizer.variables,
         ]
-        values = [keras.ops.convert_to_tensor(array(each)) for each in variables]
+        # As TensorFlow holds them, which takes less time than Keras.
+        self.start = snapshot(each.value for each in variables)
         if twin_of:
-            values = [value for _, value in twin_of.start]
-        self.start: Start = list(zip(variables, values, strict=True))
+            pairs = zip(self.start, twin_of.start, strict=True)
+            self.start = [(own[0], other[1]) for own, other in pairs]
         self._instruments = Instruments(self.weights, self.rule)
+        self.parts = self._instruments.parts
 
     def _become_twin(self, other):
         """Compute in float32, on the batch of another loop that shares nothing with it."""
@@ -88,22 +89,14 @@ class InstrumentedLoop:
 
     def go_back(self) -> None:
         """Set all variables, and how the model runs, to what they were."""
-        self._restart()
+        set_back(self.start)
         if self.eager:
             self.model.run_eagerly = False
-
-    def _restart(self):
-        for variable, value in self.start:
-            variable.assign(value)
 
     @property
     def scale(self) -> float:
         """The dynamic scale of the outer optimizer; NaN where there is none."""
         return float(self.scalers[0].dynamic_scale.numpy()) if self.scalers else np.nan
-
-    def parts(self, gradients: np.ndarray) -> list[np.ndarray]:
-        """A vector of all gradients as one array for each weight."""
-        return self._instruments.parts(gradients)
 
     def fewer(self) -> bool:
         """Go on with a few samples of the batch; False if that saves nothing, or the
@@ -149,7 +142,7 @@ class InstrumentedLoop:
 
     def not_finite(self) -> tuple[Where, Where]:
         """What `forward.not_finite` finds, from the start."""
-        self._restart()
+        set_back(self.start)
         return not_finite(self.model, self.batch[0])
 
     def cycle(
@@ -169,25 +162,28 @@ class InstrumentedLoop:
         infinity}.
         """
         if not go_on:
-            self._restart()
+            set_back(self.start)
         if scale:
             for scaler in self.scalers:
                 scaler.dynamic_scale.assign(scale)
                 scaler.step_counter.assign(good_steps)
         self._instruments.start(size, added or {})
-        before = [array(weight) for weight in self.weights]
+        weights = [weight.value for weight in self.weights]
+        before = [weight.numpy() for weight in weights]
         count = 0
         moved = False
         with self._instruments.watch_tapes():
             while count < (steps or MOST) and (steps or not moved):
                 result = self._take_step()
                 count += 1
-                after = [array(weight) for weight in self.weights]
+                after = [weight.numpy() for weight in weights]
                 # NaN differs from all.
                 moved = any(map(np.any, map(np.not_equal, before, after)))
         return self._instruments.reading(
             steps=count,
             weights_moved=moved,
-            weights_finite=all(map(is_finite, after)),
+            weights_finite=all(
+                np.isfinite(each.astype("float32", copy=False)).all() for each in after
+            ),
             result=result,
         )

@@ -16,7 +16,15 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from mixed_precision_lint.arrays import float32, loss_of, vector, zeros
+from mixed_precision_lint.arrays import (
+    add,
+    float32,
+    loss_of,
+    set_back,
+    snapshot,
+    vector,
+    zeros,
+)
 
 as_written = tf.autograph.experimental.do_not_convert  # in a graph, too
 
@@ -52,55 +60,57 @@ class Instruments:
             self._index_of[id(weight.value)] = index  # as TensorFlow holds it
         normal = np.random.default_rng(6).standard_normal
         # What is put in place of the gradients: this, times a size that is not 0.
-        self._pattern = [normal(w.shape, "float32") for w in weights]
+        self._pattern = [tf.constant(normal(w.shape, "float32")) for w in weights]
+        self._sizes = [pattern.shape.num_elements() for pattern in self._pattern]
         self._size = zeros([])
         self._added = zeros([len(weights)])  # to the gradients of each weight
         # The tape's own gradients that are not asked for again, by the weights' indices.
         self._replaced: dict[tuple, Any] = {}
         # Of the tape, summed up over its calls whose gradients are all finite:
-        self._tape_sums = [zeros(weight.shape) for weight in weights]
+        self._tape_sum = zeros([sum(self._sizes)])
         self._tape_calls = zeros([len(weights)])
-        self._target_sum = zeros([])
-        self._finite_calls = zeros([])
-        self._spoiled_calls = zeros([])  # the others
+        # What it differentiated, summed up so; how many these calls are, and the others.
+        self._totals = zeros([3])
         # Of the update rule:
         self._rule_sums = [zeros(weight.shape) for weight in weights]
         self._updates = zeros([len(weights)])
+        self._empty = snapshot(
+            (
+                self._tape_sum,
+                self._tape_calls,
+                self._totals,
+                *self._rule_sums,
+                self._updates,
+            )
+        )
         self._watch(rule)
 
     def _watch(self, rule):
         """Let an update rule take notes from now on."""
-        ones = np.eye(len(self._pattern), dtype="float32")
+        ones = tf.unstack(tf.eye(len(self._pattern)))
         former = rule.update_step
 
         def update_step(gradient, variable, learning_rate):
             index = self._index_of.get(id(variable))
             if index is not None:
-                self._rule_sums[index].assign_add(float32(gradient))
-                self._updates.assign_add(ones[index])
+                add(self._rule_sums[index], float32(gradient))
+                add(self._updates, ones[index])
             return former(gradient, variable, learning_rate)
 
         rule.update_step = as_written(update_step)
 
     def parts(self, gradients: np.ndarray) -> list[np.ndarray]:
         """A vector of them as one array for each weight."""
-        ends = np.cumsum([pattern.size for pattern in self._pattern])
-        return np.split(gradients, ends[:-1])
+        return np.split(gradients, np.cumsum(self._sizes)[:-1])
 
     def start(self, size: float, added: Mapping[int, float]) -> None:
         """Forget all notes, and put gradients of a size in place of the tape's own unless
         it is 0; and add numbers to them, {index of the weight: infinity}.
         """
-        for note in (
-            *self._tape_sums,
-            self._tape_calls,
-            self._target_sum,
-            self._finite_calls,
-            self._spoiled_calls,
-            *self._rule_sums,
-            self._updates,
-        ):
-            note.assign(tf.zeros_like(note))
+        set_back(self._empty)
+        # Eager steps ask these, which are no variables:
+        self._exchanges = size > 0
+        self._adds = bool(added)
         self._size.assign(size)
         self._added.assign([added.get(n, 0.0) for n in range(len(self._pattern))])
 
@@ -110,12 +120,13 @@ class Instruments:
         """What was noted since `start`, with what the loop itself can tell."""
         tape_calls = self._tape_calls.numpy()
         updates = self._updates.numpy()
+        target, finite_calls, spoiled_calls = self._totals.numpy()
         return StepReading(
-            tape_gradients=vector(self._tape_sums, tape_calls),
-            rule_gradients=vector(self._rule_sums, updates),
-            target=float(self._target_sum / tf.maximum(self._finite_calls, 1)),
+            tape_gradients=vector(self.parts(self._tape_sum.numpy()), tape_calls),
+            rule_gradients=vector([each.numpy() for each in self._rule_sums], updates),
+            target=float(target / max(finite_calls, 1)),
             tape_calls=tape_calls.max(),
-            spoiled_calls=float(self._spoiled_calls),
+            spoiled_calls=spoiled_calls,
             updates=updates.max(),
             steps=steps,
             weights_moved=weights_moved,
@@ -130,7 +141,7 @@ class Instruments:
 
         def gradient(tape, target, sources, *arguments, **options):
             indices = tuple(self._index_of.get(id(s)) for s in tf.nest.flatten(sources))
-            replacing = tf.executing_eagerly() and float(self._size) > 0
+            replacing = tf.executing_eagerly() and self._exchanges
             if replacing and indices in self._replaced:
                 # What is exchanged anyhow is computed once, to know what is reached.
                 gradients = self._replaced[indices]
@@ -154,7 +165,7 @@ class Instruments:
         if own:  # else it is of something else, as for a penalty
             self._note(targets, own)
         # A graph never knows whether there is something to add.
-        if tf.executing_eagerly() and not np.any(self._added.numpy()):
+        if tf.executing_eagerly() and not self._adds:
             return
         for place, index in enumerate(indices):
             if index in own:
@@ -163,21 +174,22 @@ class Instruments:
 
     def _replacement(self, own, index):
         """A gradient of the tape's, or one of the chosen size in its place."""
-        if tf.executing_eagerly() and float(self._size) == 0:
+        if tf.executing_eagerly() and not self._exchanges:
             return own
         chosen = tf.cast(self._pattern[index] * self._size, own.dtype)
         return tf.where(self._size > 0, chosen, own)
 
     def _note(self, targets, gradients):
         """Note what leaves the tape, if all of it is finite."""
-        finite = [tf.reduce_all(tf.math.is_finite(g)) for g in gradients.values()]
-        fine = float32(tf.reduce_all(finite))
+        parts = []
+        for index, pattern in enumerate(self._pattern):
+            part = gradients[index] if index in gradients else tf.zeros_like(pattern)
+            parts.append(tf.reshape(float32(part), [-1]))
+        whole = tf.concat(parts, 0)
+        fine = float32(tf.reduce_all(tf.math.is_finite(whole)))
         total = tf.add_n([tf.reduce_sum(float32(one)) for one in targets])
-        self._target_sum.assign_add(tf.math.multiply_no_nan(total, fine))
-        self._finite_calls.assign_add(fine)
-        self._spoiled_calls.assign_add(1 - fine)
-        for index, gradient in gradients.items():
-            finite_part = tf.math.multiply_no_nan(float32(gradient), fine)
-            self._tape_sums[index].assign_add(finite_part)
+        target = tf.math.multiply_no_nan(total, fine)
+        add(self._totals, tf.stack([target, fine, 1 - fine]))
+        add(self._tape_sum, tf.math.multiply_no_nan(whole, fine))
         reached = [float(n in gradients) for n in range(len(self._pattern))]
-        self._tape_calls.assign_add(fine * reached)
+        add(self._tape_calls, fine * reached)

@@ -40,9 +40,9 @@ class Response:
     tape's own.
     """
 
-    def __init__(self, take: Callable[[float], StepReading], usual: float):
-        sizes = (SMALL, 2 * SMALL, LARGE)
-        self.readings = {size: take(size * usual) for size in sizes}
+    def __init__(self, take: Callable[..., StepReading], usual: float):
+        sizes = (LARGE, 2 * SMALL, SMALL)
+        self.readings = {size: take(size=size * usual) for size in sizes}
         one = self.readings[SMALL]
         two = self.readings[2 * SMALL]
         # A decay of the weights, or the like, is in both and not in the difference.
@@ -69,6 +69,7 @@ class Watched:
     raised = ""
     harm = ""  # what a gradient does that is not finite
     reaction = 0.0  # the scale after it, over that before; the largest
+    times = 1  # the power of the loss scale in the tape's gradients
     part = 0.0  # of the tape's gradients, that does not follow the scale of the loss
     # {bias: the part of its gradient that is missing beside float32's}
     missing: Mapping[str, float] = {}
@@ -118,12 +119,16 @@ class Watched:
             self._settle_on_few()
             twin.batch = loop.batch
         once = twin.cycle(scale=1.0)
+        tape = once.tape_gradients
         if self.scale:
-            often = twin.cycle(scale=256.0).tape_gradients
-            part = norm(often - 256 * once.tape_gradients) / (norm(often) or 1.0)
+            large = max(self.scale, 256.0)
+            often = twin.cycle(scale=large).tape_gradients
+            part = norm(often - large * tape) / (norm(often) or 1.0)
+            if tape.any() and often.any():
+                self.times = round(math.log(norm(often) / norm(tape), large))
             # else they are noisy, as with Dropout
             if part > FOLLOWS and np.array_equal(
-                twin.cycle(scale=1.0).tape_gradients, once.tape_gradients
+                twin.cycle(scale=1.0).tape_gradients, tape
             ):
                 self.part = float(part)
         length = norm(once.rule_gradients) or 1.0
@@ -132,19 +137,16 @@ class Watched:
         # nowhere zero.
         usual = norm(self.natural.tape_gradients)
         if self.scale:
-            usual = norm(once.tape_gradients) * self.scale
-        self.usual = float(usual or 1.0) / math.sqrt(len(once.tape_gradients))
-        self.response = Response(self._settled, self.usual)
+            usual = norm(tape) * self.scale
+        self.usual = float(usual or 1.0) / math.sqrt(len(tape))
+        take = partial(loop.cycle, steps=self.natural.steps)
+        self.response = Response(partial(take, scale=self.scale), self.usual)
         if self.scale:
-            smaller = partial(loop.cycle, scale=self.scale / APART)
-            self.smaller_natural = smaller()
+            smaller = partial(take, scale=self.scale / APART)
+            self.smaller_response = Response(smaller, self.usual / APART)
             scaler = loop.scalers[0]
-            if scaler.dynamic_growth_steps > 1:
+            if scaler.dynamic_growth_steps > 1:  # after the smallest gradients
                 self.grows = int(scaler.step_counter.numpy()) > 0
-            settled = partial(smaller, steps=self.natural.steps)
-            self.smaller_response = Response(
-                lambda size: settled(size=size), self.usual / APART
-            )
         if self.float16 or self.scale:
             self._overflow()
 
@@ -205,10 +207,6 @@ class Watched:
                 return
         self.loop.whole(eager)
 
-    def _settled(self, size):
-        """A reading at the scale of the natural step."""
-        return self.loop.cycle(scale=self.scale, size=size, steps=self.natural.steps)
-
     def _overflow(self):
         """What infinities do to a loop after a good step."""
         small = self.response.readings[SMALL]
@@ -257,12 +255,10 @@ class Watched:
         """
         if self.smaller_response is None:
             return 0, 0
-        length = norm(self.natural.tape_gradients)
-        times = _power(length / norm(self.smaller_natural.tape_gradients))
         over = self.response.divisor / self.smaller_response.divisor
         if math.isnan(over):
-            return times, times
-        return times, _power(over)
+            return self.times, self.times
+        return self.times, round(math.log(over, APART))
 
     @property
     def factor(self) -> float:
@@ -271,16 +267,13 @@ class Watched:
         return reading.target / (reading.loss or math.nan)
 
     @property
-    def sums(self) -> float:
-        """How many gradients make an update."""
-        return self.natural.tape_calls / max(self.natural.updates, 1)
-
-    @property
     def undivided(self) -> bool:
         """Whether the gradients of the tape, their sum or mean are what updates the
         weights.
         """
-        return any(abs(self.response.divisor * n - 1) < EXACT for n in (1, self.sums))
+        # how many gradients make an update
+        sums = self.natural.tape_calls / max(self.natural.updates, 1)
+        return any(abs(self.response.divisor * n - 1) < EXACT for n in (1, sums))
 
     @property
     def clipped(self) -> float:
@@ -288,8 +281,3 @@ class Watched:
         any limit.
         """
         return float(norm(self.response.readings[LARGE].rule_gradients))
-
-
-def _power(ratio):
-    """Of the factor between the two scales that is nearest to a ratio."""
-    return round(math.log(ratio, APART))

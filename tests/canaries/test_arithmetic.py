@@ -15,7 +15,7 @@ import pytest
 import tensorflow as tf
 from common import apart, on_the_cpu  # noqa: F401
 
-from course_utils import formats
+from course_utils import formats, hardware
 
 ON_CPU = not tf.config.list_physical_devices("GPU")
 pytestmark = pytest.mark.usefixtures("on_the_cpu")
@@ -42,6 +42,25 @@ def test_04_a_product_in_bfloat16_is_cut_off_where_onednn_has_no_routine_for_it(
     """The nearest bfloat16 is 1 + 2⁻⁷, as a cast finds it."""
     done = apart(PRODUCT, TF_ENABLE_ONEDNN_OPTS="0")
     assert done.stdout.split() == ["1.0", "1.0078125"], done.stderr
+
+
+RELU = """
+import keras, tensorflow as tf
+layer = keras.layers.Dense(4, activation="relu")
+nan = tf.fill((2, 8), float("nan"))
+print(layer(nan).numpy().max(), tf.function(layer)(nan).numpy().max())
+"""
+
+
+@pytest.mark.parametrize("onednn, compiled", [("0", "nan"), ("1", "0.0")])
+def test_09_onednn_makes_zero_of_nan_where_a_product_and_its_relu_are_merged(
+    onednn, compiled
+):
+    """So a loss can be finite behind a layer of NaN; called by hand none is lost."""
+    if onednn == "1" and "avx512f" not in (hardware.detect().instruction_sets or ()):
+        pytest.skip("seen on CPUs with AVX-512 alone")
+    done = apart(RELU, TF_ENABLE_ONEDNN_OPTS=onednn)
+    assert done.stdout.split() == ["nan", compiled], done.stderr
 
 
 def test_01_means_of_numpy_and_pandas_add_up_in_bfloat16():
