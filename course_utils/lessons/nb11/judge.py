@@ -118,7 +118,7 @@ DELAYED_SLIPS = {
 }
 SPIKES = (  # which of 16 sizes, all 0.01, are larger, and how many times
     ("ordinary", 0, 1),
-    ("old", -2, 1000),
+    ("old", 14, 1000),
     ("newest", -1, 1000),
     ("grown", slice(-2, None), 20),
 )
