@@ -31,6 +31,9 @@ def test_both_rules_of_a_scale_are_right_and_only_under_their_own_name(rule):
     assert "down, up" in judge.rounding_problem(answer | {"rounds": "even"})
     text = answer | {"scale": lambda block: "1"}
     assert "return one number" in judge.rounding_problem(text)
+    floored = {f"{judge.OCTAVE} - 2": judge.OCTAVE.replace("largest", "largest / 6")}
+    sixth = edited(judge.SCALE, "answer", floored) | {"rounds": rule}
+    assert "too small" in judge.rounding_problem(sixth)
 
 
 @pytest.mark.parametrize("factor, share", [(1.0, 0.2), (1e-4, 1.0)])

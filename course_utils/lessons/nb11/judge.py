@@ -50,7 +50,7 @@ SCALE_SLIPS = {
 }
 BLOCKS = tuple(
     np.array(block, "float32")
-    for block in ([1.5, 0.25], [-48.0, -3.0], [3e-6, -1e-6], [0.0])
+    for block in ([1.5, 0.25], [-33.0, -3.0], [3e-6, -1e-6], [0.0])
 )
 ROUNDS = Choice("", {}, ("down", "up"))
 
@@ -110,17 +110,17 @@ def next_scale(sizes):
 """
 SECOND = "np.sort(sizes)[-2]"
 DELAYED_SLIPS = {
-    "1,000 times as large": [{SECOND: "np.max(sizes)"}, {SECOND: "np.mean(sizes)"}],
+    "1,000 times as large": [{SECOND: "np.max(sizes)"}, {SECOND: "sizes[-2]"}],
     "newest": {SECOND: "sizes[-1]"},
-    "two steps in a row": [{SECOND: "np.median(sizes)"}, {SECOND: "np.min(sizes)"}],
+    "two steps in a row": [{SECOND: "np.median(sizes)"}, {SECOND: "8 * min(sizes)"}],
     "1.5 times": {"2 * second": "second"},
     "too small": {"448 / (2 * second)": "2 * second / 448"},
 }
 SPIKES = (  # which of 16 sizes, all 0.01, are larger, and how many times
     ("ordinary", 0, 1),
-    ("old", 5, 1000),
+    ("old", 14, 1000),
     ("newest", -1, 1000),
-    ("grown", slice(-2, None), 8),
+    ("grown", slice(-2, None), 20),
 )
 
 
@@ -135,10 +135,10 @@ def delayed_problem(
     scale = number(result)
     if scale is None or scale <= 0:
         return f"You return {describe(result)}: return one number above 0."
-    now = 0.08 if case == "grown" else 0.01
+    now = 0.2 if case == "grown" else 0.01
     top = scale * now
     if case == "grown" and top > 448:
-        return "Sizes of 8 times in two steps in a row are no spike: your scale cuts the next."
+        return "Sizes of 20 times in two steps in a row are no spike: your scale cuts the next."
     if top * 1.5 > 448:
         return f"Sizes are {now:g}. A step with 1.5 times that is cut: leave room."
     if top >= 448 / 16:
