@@ -82,7 +82,7 @@ class Network:
 def _of_text(name, tokens, width, note, **shape):
     note = (
         f"{shape['blocks']} blocks ({note}). A block has 12 × width² + 13 × width weights. For "
-        "each token it keeps 14 × width activations, and one attention score for each head and "
+        "each token 14 × width activations count, and one attention score for each head and "
         f"token; a head is {shape['head']} wide. There are embeddings of {shape['words']:,} words."
     )
     note += f" {shape['words']:,} logits a token stay in float32."

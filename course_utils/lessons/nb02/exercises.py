@@ -82,7 +82,7 @@ print(f"{error(overflow - 4):.3%}")""",
             "The relative error is infinite, or NaN, from `overflow` on. Eight is three powers of"
             " two.",
         ],
-        right="s = 12 to 33 will do: on the floor one scale is as good as another. A large one is"
+        right="s = 12 to 33 will do, and from 16 on one scale is as good as another. A large one is"
         " ready for gradients that shrink, a small one for gradients that grow.",
     ),
     Exercise(
