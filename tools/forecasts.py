@@ -74,7 +74,7 @@ def residual(width: int = 32) -> keras.Model:
             if x.shape[-1] != filters:
                 x = layers.Conv2D(filters, 1)(x)
             x = layers.Add()([x, y])
-        x = layers.AveragePooling2D()(x)
+        x = layers.AveragePooling2D(2)(x)
     return keras.Model(images, _head(layers.GlobalAveragePooling2D()(x)))
 
 
