@@ -1,6 +1,7 @@
 """All rules, and what applies them: to a model, and to a training loop."""
 
 import contextlib
+import functools
 import inspect
 from collections.abc import Collection, Iterable
 from dataclasses import replace
@@ -21,7 +22,7 @@ from mixed_precision_lint.inspected import Inspected, Machine, names
 from mixed_precision_lint.instrumented_loop import Build
 from mixed_precision_lint.layers import refuse_other
 from mixed_precision_lint.loop_rules import findings
-from mixed_precision_lint.source import ignored
+from mixed_precision_lint.source import ignored, own_kinds
 from mixed_precision_lint.watched import Watched
 
 RULES = (
@@ -57,30 +58,24 @@ def examine(
     """
     refuse_other(model)
     inspected = Inspected(model, keras.optimizers.get(optimizer), machine)
-    off = switched_off(inspected)
+    own = {inspected.path_of(layer): own_kinds(layer) for layer in inspected.own_layers}
     results = []
     for rule in RULES:
         for finding in rule(inspected):
-            if finding.code not in {*ignore, *off.get(finding.layer, ())}:
+            # To cut a class out of its file takes long: only of layers with a finding.
+            if finding.code not in {*ignore, *switched_off(own.get(finding.layer, ()))}:
                 results.append(finding)
     return in_order(together(results))
 
 
-def switched_off(inspected: Inspected) -> dict[str, set[str]]:
-    """{path of a layer that is not Keras's: the codes that its class switches off}."""
-    off = {}
-    for layer in inspected.own_layers:
-        codes: set[str] = set()
-        for kind in type(layer).__mro__:
-            # there may be no source
-            with contextlib.suppress(OSError, TypeError):
-                if not kind.__module__.startswith(
-                    ("keras.", "builtins", "tensorflow.")
-                ):
-                    codes |= ignored(inspect.getsource(kind))
-        if codes:
-            off[inspected.path_of(layer)] = codes
-    return off
+@functools.cache
+def switched_off(kinds: tuple[type, ...]) -> set[str]:
+    """The codes that the sources of some classes switch off."""
+    codes: set[str] = set()
+    for kind in kinds:
+        with contextlib.suppress(OSError, TypeError):  # there may be no source
+            codes |= ignored(inspect.getsource(kind))
+    return codes
 
 
 # What a library's block does, each of its copies does.

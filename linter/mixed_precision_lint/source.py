@@ -61,16 +61,26 @@ class Written(NamedTuple):
     counts: bool  # whether it makes whole numbers in a row, or is given some
 
 
+def own_kinds(layer: "keras.Layer") -> tuple[type, ...]:
+    """The classes of a layer that are neither Keras's nor TensorFlow's.
+
+    >>> import keras
+    >>> own_kinds(keras.layers.Dense(1))
+    ()
+    """
+    others = ("keras.", "tensorflow.", "builtins")
+    return tuple(k for k in type(layer).__mro__ if not k.__module__.startswith(others))
+
+
 def methods(layer: "keras.Layer") -> dict[str, types.FunctionType]:
     """{name: function} of the methods that a layer does not have from Keras."""
     functions: dict[str, types.FunctionType] = {}
-    for cls in type(layer).__mro__:
-        if not cls.__module__.startswith(("keras.", "tensorflow.", "builtins")):
-            for name, function in vars(cls).items():
-                function = getattr(function, "fget", function)  # of a property
-                if inspect.isfunction(function):
-                    # Keras wraps `build` and `call`; the wrapper knows what it wraps.
-                    functions.setdefault(name, inspect.unwrap(function))
+    for kind in own_kinds(layer):
+        for name, function in vars(kind).items():
+            function = getattr(function, "fget", function)  # of a property
+            if inspect.isfunction(function):
+                # Keras wraps `build` and `call`; the wrapper knows what it wraps.
+                functions.setdefault(name, inspect.unwrap(function))
     return functions
 
 

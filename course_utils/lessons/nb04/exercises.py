@@ -125,8 +125,8 @@ answer = tokens""",
             "With T tokens there are T × T pairs, and each of the 12 heads keeps a score for each.",
             "Find the T at which 14 × 768 × T + 12 × T² reaches 12 × 768².",
         ],
-        right="By this sum a text of 512 tokens pays at batch 1, one of 256 does not. Measured on a"
-        " CPU, Keras's block came out even with both.",
+        right="By this sum 512 tokens pay at batch 1, and 256 do not. Measured on a CPU, Keras's"
+        " block came out even with both in bfloat16, and took more in float16.",
     ),
     Exercise(
         id=5,
