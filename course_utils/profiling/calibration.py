@@ -25,7 +25,7 @@ from course_utils.progress import pace, tqdm
 from course_utils.roofline import Work, count
 from course_utils.training import dtype_policy
 
-BATCHES = (2, 16, 64, 256)
+BATCHES = (2, 32, 256)
 STEPS = 6  # recorded of each, fewer where they take long
 # In powers of e: an operation of half the size counts, one of a tenth does not.
 LIKE = 0.7
@@ -46,7 +46,7 @@ class Calibration:
 
 
 def calibrate(policies: Sequence[str], seconds: float = 15) -> Calibration:
-    """Records a small network under each policy at four batch sizes.
+    """Records a small network under each policy at three batch sizes.
 
     It holds convolutions, pooling, dense layers, attention, normalizations, GELU and
     Adam. An interrupt ends it with an error, because a part of the types would be
