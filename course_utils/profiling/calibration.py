@@ -29,6 +29,9 @@ BATCHES = (2, 32, 256)
 STEPS = 6  # recorded of each, fewer where they take long
 # In powers of e: an operation of half the size counts, one of a tenth does not.
 LIKE = 0.7
+# A mean of roots: among many that are alike one that was disturbed counts for little, and
+# one that took no time counts.
+ROOT = 1 / 4
 BRANCH = re.compile(r"^.*/(then|else)/_\d+/")  # how a trace calls what a branch holds
 
 
@@ -81,13 +84,11 @@ def calibrate(policies: Sequence[str], seconds: float = 15) -> Calibration:
             table.assign(ms=table["ms"] * times["ops_ms"] / table["ms"].sum())
         )
         idle.append((len(table), times["overhead_ms"]))
-    table = pd.concat(tables, ignore_index=True)
-    table = table[table["ms"] > 0]
+    # What the library left out, or did inside of another operation, took no time.
+    table = pd.concat(tables, ignore_index=True).fillna({"ms": 0})
     numbers, milliseconds = np.transpose(idle)
-    per_operation, per_step = np.polyfit(numbers, milliseconds, 1)
-    return Calibration(
-        table, (max(float(per_step), 0.0), max(float(per_operation), 0.0))
-    )
+    per_operation, per_step = np.polyfit(numbers, milliseconds, 1).clip(0)
+    return Calibration(table, (float(per_step), float(per_operation)))
 
 
 def measured(work: Work, trace: Sequence[Event]) -> pd.DataFrame:
@@ -124,8 +125,8 @@ def forecast(work: Work, calibration: Calibration) -> dict[str, float]:
     """
     table = work.table
     seen = calibration.table
-    bound = partial(_bound, paces=_paces(seen))
-    seen = seen.assign(times=np.log(seen["ms"] / bound(seen)))
+    bound = _bound(seen)
+    seen = seen.assign(times=(seen["ms"] / bound(seen)) ** ROOT)
     groups = {
         key: (_size(group), group["times"])
         for first in ("type", "product")
@@ -138,7 +139,7 @@ def forecast(work: Work, calibration: Calibration) -> dict[str, float]:
         apart = ((sizes - size) ** 2).sum(axis=1)
         weights = np.exp((apart.min() - apart) / (2 * LIKE**2))
         times.append(np.average(like, weights=weights))
-    ms = bound(table) * np.exp(times)
+    ms = bound(table) * np.array(times) ** (1 / ROOT)
     per_step, per_operation = calibration.launch
     return {
         "launch": per_step + per_operation * len(table),
@@ -149,9 +150,10 @@ def forecast(work: Work, calibration: Calibration) -> dict[str, float]:
 
 def recorded_forecasts() -> pd.DataFrame:
     """What was predicted and measured on other machines: device, case, policy,
-    predicted_ms, measured_ms, ratio.
+    bound_ms, predicted_ms, measured_ms, slower_ms, ratio (predicted / measured).
 
-    The file is that of `python -m tools.record forecasts`.
+    Each step was timed twice, and slower_ms is the other time. The file is that of
+    `python -m tools.record forecasts`.
 
     Example:
         recorded_forecasts()["ratio"]
@@ -162,17 +164,17 @@ def recorded_forecasts() -> pd.DataFrame:
     return table
 
 
-def _paces(table):
-    """The best that was seen: ms to start an operation, for a flop, and for a byte."""
-    products = table[table["product"]]
-    others = table[~table["product"] & (table["bytes"] > 0)]
+def _bound(seen):
+    """Of operations the ms at the best pace seen: to start, for each flop, for each byte."""
+    seen = seen[seen["ms"] > 0]
+    products = seen[seen["product"]]
+    others = seen[~seen["product"] & (seen["bytes"] > 0)]
+    start = seen["ms"].min()
     flop = (products["ms"] / products["flops"]).min()
-    return table["ms"].min(), flop, (others["ms"] / others["bytes"]).min()
-
-
-def _bound(table, paces):
-    start, flop, byte = paces
-    return start + flop * table["flops"] * table["product"] + byte * table["bytes"]
+    byte = (others["ms"] / others["bytes"]).min()
+    return lambda table: (
+        start + flop * table["flops"] * table["product"] + byte * table["bytes"]
+    )
 
 
 def _size(table):
