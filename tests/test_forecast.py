@@ -6,6 +6,7 @@ import pytest
 
 from course_utils import figures, models, profiling, roofline
 from course_utils.profiling import calibration, recordings
+from tools import forecasts
 
 X = np.random.default_rng(0).random((64, 28, 28, 1), dtype="float32")
 Y = np.zeros(64, "int64")
@@ -143,3 +144,18 @@ def test_the_waterfall_ends_at_the_clock():
         assert sum(bars[-2]) == pytest.approx(measured)
     assert "not explained: −" in picture.alt
     assert "other operations: +" in picture.alt
+
+
+def test_what_notebook_13_says_of_twenty_networks_is_in_the_record():
+    table = profiling.recorded_forecasts()
+    assert table["case"].nunique() == 20 and set(forecasts.HELD_OUT) < {*table["case"]}
+    assert (table["measured_ms"] > 0.95 * table["bound_ms"]).all()
+    assert (table["measured_ms"] <= table["slower_ms"]).all()
+    error = table["ratio"] - 1
+    assert error.abs().median() < 0.1
+    outside = table[error.abs() > 0.25]
+    assert set(outside["policy"]) == {"mixed_bfloat16"} and len(outside) == 3
+    for case, fast in zip(outside["case"], outside["ratio"] > 1, strict=True):
+        assert case.split(",")[0] == ("U-Net" if fast else "autoencoder")
+    again = (table["slower_ms"] / table["measured_ms"]).max()
+    assert 1.4 < again < 1.6
