@@ -21,7 +21,6 @@ import json
 import math
 import multiprocessing
 import sys
-from functools import partial
 
 import numpy as np
 
@@ -34,8 +33,6 @@ SPLIT_EPOCHS = (5, 85)  # gradients are large after the one and small after the 
 SCALES = range(25)  # of gradients, as powers of two
 BATCH = 32  # a mean over more images would make each gradient at an activation smaller
 BATCHES = 8  # how many a histogram is made from
-FORECASTS = [("CNN", 32), ("CNN", 128), ("CNN", 512), ("block", 8), ("block", 32)]
-FORECASTS += [("ViT", 64), ("ViT", 256)]
 POINTS = 60  # of a patient's losses
 FAMILIES = {
     "nan": "Not a number from the first step on",
@@ -321,40 +318,11 @@ def pretrained(kind):
 
 
 def forecasts(kind):
-    """Predicts and measures steps of three networks; other machines' rows stay."""
-    from tqdm.auto import tqdm
+    """Predicts and measures steps of twenty networks; other machines' rows stay."""
+    from course_utils.benchmark import measure
+    from tools import forecasts
 
-    from course_utils import models, profiling, roofline
-    from course_utils.benchmark import measure, timed_model, timer
-
-    images = np.zeros((512, 28, 28, 1), "float32"), np.zeros(512, "int64")
-    block = (np.zeros((32, 128, 256), "float32"),) * 2
-    networks = {
-        "CNN": (models.mnist_cnn, "sparse_categorical_crossentropy", images),
-        "block": (models.transformer_block, "mse", block),
-        "ViT": (models.small_vit, "sparse_categorical_crossentropy", images),
-    }
-    policies = ("float32", "mixed_bfloat16")
-    calibration = profiling.calibrate(policies)
-    rows = []
-    for name, batch in tqdm(FORECASTS):
-        build_model, loss, (x, y) = networks[name]
-
-        def build(build_model=build_model, loss=loss):
-            model = build_model()
-            model.compile("adam", loss, jit_compile=False, auto_scale_loss=False)
-            return model
-
-        steps = {}
-        predicted = {}
-        for policy in policies:
-            model = timed_model.TimedModel(build, policy).model
-            steps[policy] = partial(model.train_on_batch, x[:batch], y[:batch])
-            work = roofline.count(model.train_step, (x[:batch], y[:batch]))
-            predicted[policy] = sum(profiling.forecast(work, calibration).values())
-        for policy, ms in timer.in_turns(steps, 3, f"{name}, batch {batch}").items():
-            row = {"case": f"{name}, batch {batch}", "policy": policy}
-            rows.append(row | {"predicted_ms": predicted[policy], "measured_ms": ms})
+    rows = list(forecasts.rows())
     own = made(kind, device=measure.device_name(hardware.detect()), rows=rows)
     path = paths.data("forecasts.json")
     known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}

@@ -1,10 +1,10 @@
-"""How long a step will take, from how fast each type of operation ran in other steps.
+"""How long a step will take, from how long operations like its own took.
 
 A small network that holds every common type of operation is recorded at several batch
-sizes. For each type and dtype that gives a line: milliseconds = to start one + per
-operation of arithmetic + per byte. The lines tell what the operations of any other step
-will take. What a step takes while no operation runs grows with the number of its
-operations: a second, tiny network tells how.
+sizes. An operation of another step takes as many times its bound (what its arithmetic and
+its bytes need at the best pace that was seen) as those of its type and dtype that are
+most like it in size. What a step takes while no operation runs grows with the number of
+its operations: a second, tiny network tells how.
 """
 
 import re
@@ -16,7 +16,6 @@ import keras
 import numpy as np
 import pandas as pd
 from keras import layers
-from scipy.optimize import nnls
 
 from course_utils import paths
 from course_utils.profiling.ops import find_ops
@@ -26,20 +25,24 @@ from course_utils.progress import pace, tqdm
 from course_utils.roofline import Work, count
 from course_utils.training import dtype_policy
 
-BATCHES = (2, 16, 64)
+BATCHES = (2, 32, 256)
 STEPS = 6  # recorded of each, fewer where they take long
+# In powers of e: an operation of half the size counts, one of a tenth does not.
+LIKE = 0.7
+# A mean of roots: among many that are alike one that was disturbed counts for little, and
+# one that took no time counts.
+ROOT = 1 / 4
 BRANCH = re.compile(r"^.*/(then|else)/_\d+/")  # how a trace calls what a branch holds
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """How fast this device runs each type of operation.
+    """How fast this device ran operations.
 
-    The table, a DataFrame, has a row for each type and dtype: start (ms), flop (ms per
-    operation of arithmetic), byte (ms per byte).
+    The table, a DataFrame, has a row for each: type, dtype, product, flops, bytes, ms.
     """
 
-    table: pd.DataFrame  # by (type, dtype)
+    table: pd.DataFrame
     # The milliseconds of a step in which no operation runs: for the step, and for each
     # of its operations.
     launch: tuple[float, float]
@@ -48,9 +51,9 @@ class Calibration:
 def calibrate(policies: Sequence[str], seconds: float = 15) -> Calibration:
     """Records a small network under each policy at three batch sizes.
 
-    It holds convolutions, pooling, dense layers, attention, normalization, GELU and
+    It holds convolutions, pooling, dense layers, attention, normalizations, GELU and
     Adam. An interrupt ends it with an error, because a part of the types would be
-    missing. Where `pace()` is below 1 it takes two batch sizes and half of the steps.
+    missing. Where `pace()` is below 1 it takes every second size and half of the steps.
 
     Example:
         calibration = profiling.calibrate(("float32", "mixed_bfloat16"))
@@ -81,21 +84,11 @@ def calibrate(policies: Sequence[str], seconds: float = 15) -> Calibration:
             table.assign(ms=table["ms"] * times["ops_ms"] / table["ms"].sum())
         )
         idle.append((len(table), times["overhead_ms"]))
-    table = pd.concat(tables, ignore_index=True).dropna(subset="ms")
-    # Nothing multiplies faster than the fastest product that was seen.
-    products = table[table["product"]]
-    peaks = (products["flops"] / products["ms"]).groupby(products["dtype"]).max()
-    lines = {}
-    for keys in (["type", "dtype"], ["product", "dtype"]):  # a type, else its kind
-        for key, group in table.groupby(keys):
-            least = 1 / peaks[key[1]] if group["product"].all() else 0.0
-            lines[key] = _line(group, least)
-    each = pd.DataFrame(lines.values(), lines, ["start", "flop", "byte"])
+    # What the library left out, or did inside of another operation, took no time.
+    table = pd.concat(tables, ignore_index=True).fillna({"ms": 0})
     numbers, milliseconds = np.transpose(idle)
-    per_operation, per_step = np.polyfit(numbers, milliseconds, 1)
-    return Calibration(
-        each, (max(float(per_step), 0.0), max(float(per_operation), 0.0))
-    )
+    per_operation, per_step = np.polyfit(numbers, milliseconds, 1).clip(0)
+    return Calibration(table, (float(per_step), float(per_operation)))
 
 
 def measured(work: Work, trace: Sequence[Event]) -> pd.DataFrame:
@@ -124,42 +117,43 @@ def measured(work: Work, trace: Sequence[Event]) -> pd.DataFrame:
 def forecast(work: Work, calibration: Calibration) -> dict[str, float]:
     """What a step will take, in ms: {"launch", "products", "other"}, as in `budget`.
 
-    A type that the calibration has not met takes the line of all products, or of all
+    A type that the calibration has not met is compared with all products, or with all
     others, of its dtype.
 
     Example:
         sum(forecast(roofline.count(model.train_step, (x, y)), calibration).values())
     """
     table = work.table
-    lines = calibration.table
-    types = set(lines.index)
-    keys = []
-    for row in table.itertuples():
-        own = (row.type, row.dtype)
-        general = (row.product, row.dtype)
-        if own in types:
-            keys.append(own)
-        elif general in types:
-            keys.append(general)
-        else:
-            keys.append((row.product, "float32"))
-    rates = lines.loc[keys].to_numpy()
-    amounts = np.column_stack([np.ones(len(table)), table["flops"], table["bytes"]])
-    ms = (rates * amounts).sum(axis=1)
-    product = table["product"].to_numpy()
+    seen = calibration.table
+    bound = _bound(seen)
+    seen = seen.assign(times=(seen["ms"] / bound(seen)) ** ROOT)
+    groups = {
+        key: (_size(group), group["times"])
+        for first in ("type", "product")
+        for key, group in seen.groupby([first, "dtype"])
+    }
+    times = []
+    for size, row in zip(_size(table), table.itertuples(), strict=True):
+        keys = (row.type, row.dtype), (row.product, row.dtype), (row.product, "float32")
+        sizes, like = next(groups[key] for key in keys if key in groups)
+        apart = ((sizes - size) ** 2).sum(axis=1)
+        weights = np.exp((apart.min() - apart) / (2 * LIKE**2))
+        times.append(np.average(like, weights=weights))
+    ms = bound(table) * np.array(times) ** (1 / ROOT)
     per_step, per_operation = calibration.launch
     return {
         "launch": per_step + per_operation * len(table),
-        "products": float(ms[product].sum()),
-        "other": float(ms[~product].sum()),
+        "products": float(ms[table["product"]].sum()),
+        "other": float(ms[~table["product"]].sum()),
     }
 
 
 def recorded_forecasts() -> pd.DataFrame:
     """What was predicted and measured on other machines: device, case, policy,
-    predicted_ms, measured_ms, ratio.
+    bound_ms, predicted_ms, measured_ms, slower_ms, ratio (predicted / measured).
 
-    The file is that of `python -m tools.record forecasts`.
+    Each step was timed twice, and slower_ms is the other time. The file is that of
+    `python -m tools.record forecasts`.
 
     Example:
         recorded_forecasts()["ratio"]
@@ -170,20 +164,21 @@ def recorded_forecasts() -> pd.DataFrame:
     return table
 
 
-def _line(group, least_flop=0.0):
-    """Start, ms per flop (no less than this) and ms per byte, none below 0.
+def _bound(seen):
+    """Of operations the ms at the best pace seen: to start, for each flop, for each byte."""
+    seen = seen[seen["ms"] > 0]
+    products = seen[seen["product"]]
+    others = seen[~seen["product"] & (seen["bytes"] > 0)]
+    start = seen["ms"].min()
+    flop = (products["ms"] / products["flops"]).min()
+    byte = (others["ms"] / others["bytes"]).min()
+    return lambda table: (
+        start + flop * table["flops"] * table["product"] + byte * table["bytes"]
+    )
 
-    Least squares with weights between those for relative and for absolute errors: a
-    step has many short operations, and the long ones decide how long it takes.
-    """
-    amounts = np.column_stack([np.ones(len(group)), group["flops"], group["bytes"]])
-    ms = group["ms"].to_numpy()
-    rest = np.maximum(ms - least_flop * amounts[:, 1], 0.0)
-    weights = ms**-0.75
-    weighted = amounts * weights[:, None]
-    size = np.maximum(weighted.max(axis=0), 1e-30)
-    line = nnls(weighted / size, rest * weights)[0] / size
-    return line + [0.0, least_flop, 0.0]
+
+def _size(table):
+    return np.log1p(table[["flops", "bytes"]].to_numpy(float))
 
 
 def _sampler():
@@ -192,6 +187,7 @@ def _sampler():
     x = layers.Conv2D(32, 3, activation="relu")(images)
     x = layers.MaxPooling2D()(x)
     x = layers.Conv2D(64, 3, activation="relu")(x)
+    x = layers.BatchNormalization()(layers.DepthwiseConv2D(3, padding="same")(x))
     tokens = layers.Dense(128)(layers.Reshape((121, 64))(x))
     x = layers.LayerNormalization()(tokens)
     x = layers.Add()([tokens, layers.MultiHeadAttention(4, 32)(x, x)])

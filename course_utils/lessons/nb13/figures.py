@@ -107,7 +107,7 @@ def draw_forecasts(table: pd.DataFrame) -> Picture:
     """Each prediction divided by the measured time; 1 is right.
 
     `table`: a DataFrame with the columns device, case, policy and ratio. A panel for
-    each device, a row for each case, a marker for each policy. The band is 15 % to both
+    each device, a row for each case, a marker for each policy. The band is 25 % to both
     sides.
 
     Example: `draw_forecasts(profiling.recorded_forecasts())`.
@@ -117,7 +117,7 @@ def draw_forecasts(table: pd.DataFrame) -> Picture:
     height = 1.6 + 0.3 * len(cases)
     figure, axes = panels(len(devices), height=height, sharey=True, sharex=True)
     for ax, (device, here) in zip(axes, devices, strict=True):
-        ax.axvspan(0.85, 1.15, color="#00000018", linewidth=0)
+        ax.axvspan(0.75, 1.25, color="#00000018", linewidth=0)
         ax.axvline(1, color=INK, linewidth=1)
         for policy, own in here.groupby("policy", sort=False):
             rows = own["case"].map(cases.index)
