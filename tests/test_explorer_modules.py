@@ -187,6 +187,7 @@ LONG = [
 MODES = [(mode, saturate) for mode in formats.ROUNDINGS for saturate in (False, True)]
 
 
+@pytest.mark.slow
 def test_numbers_encode_like_pythons_in_every_mode(run):
     texts = "0 inf nan 1e999999999 1e-999999999 2^99999 2^-99999 pi 464 464.001 65520"
     texts = [sign + text for text in texts.split() for sign in ("", "-")]

@@ -107,6 +107,7 @@ def exactly(name, terms):
     return np.array(total / len(terms) if name in MEANS else total).astype(terms.dtype)
 
 
+@pytest.mark.slow
 def test_each_verdict_agrees_with_exact_sums_and_with_a_loop_of_16_bit_additions(here):
     """Terms of both signs, which the survey does not use."""
     functions = {n: f for each in OPERATIONS.values() for n, f in each.items()}

@@ -44,6 +44,7 @@ class Shown(Panel):
         return self.answer.text_content()
 
 
+@pytest.mark.slow
 def test_readings_leave_what_python_leaves_and_each_cause_is_answered(show):
     panel = show(RECORD)
     for number, patient in list(enumerate(PATIENTS, start=1))[::5]:

@@ -14,7 +14,7 @@ from course_utils import formats
 from course_utils.explorers import FloatLab
 from tools import toys
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 HOST = "main > :is([data-floatlab], [data-scalescope], [data-softmaxcliff]:not(.away))"
 # What a reader sees of an explorer and is told, apart from the number line's window, which
 # stays where it was while x moves in it.

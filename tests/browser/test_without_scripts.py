@@ -11,7 +11,7 @@ from playwright.sync_api import sync_playwright
 
 from tools import canonical_form, pictures
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 LOOK = """host => {
   const picture = host.querySelector("img"), table = host.querySelector("table");

@@ -48,6 +48,30 @@ def test_08_remat_takes_keywords_only_outside_of_a_graph():
         tf.function(lambda x: keras.remat(layer)(x, training=True))(X)
 
 
+@pytest.mark.parametrize(
+    ("layer", "gradient"),
+    [
+        (keras.layers.Dropout(0.5), 1.0),  # no mask
+        (keras.layers.BatchNormalization(momentum=1.0), 1 / np.sqrt(1.001)),
+    ],
+    ids=["Dropout", "BatchNormalization"],
+)
+def test_13_what_is_recomputed_in_a_call_does_not_know_that_it_trains(layer, gradient):
+    """Keras 3.13 to 3.15, where the call passes no `training` on."""
+
+    class Block(keras.layers.Layer):
+        def call(self, x):
+            return keras.remat(layer)(x)
+
+    x = tf.constant(np.random.default_rng(0).normal(3, 2, (1000, 1)), "float32")
+    layer.build(x.shape)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = Block()(x, training=True)
+    assert np.mean(layer(x, training=False) == y) < 0.6  # the way forward trains
+    np.testing.assert_allclose(tape.gradient(y, x), gradient, rtol=1e-5)
+
+
 @pytest.mark.parametrize("policy", ["mixed_float16", "float16"])
 def test_08_int8_refuses_float16_and_recommends_it(policy):
     with dtype_policy(policy):
