@@ -243,6 +243,6 @@ def _what_differs(machine):
         # has instructions for it, and may be slow in spite of them
         if hardware.merged_float16_is_slow(machine):
             float16 = "measure whether float16 is"
-        text = f"Expect bfloat16 to be faster than float32 here, and {float16}."
+        text = f"Expect bfloat16 to be faster than float32 in large products here, and {float16}."
         ending = "."
     return f"{text}\nA number format is the same on every device{ending}"
