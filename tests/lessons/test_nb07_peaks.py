@@ -55,10 +55,12 @@ def test_twelve_bytes_are_held_under_every_policy(taken):
 
 @pytest.mark.slow
 def test_a_mixed_policy_takes_more_at_the_peak(taken):
-    """At most: in which order independent operations run is chance."""
-    in_float32, in_bfloat16, in_float16 = (taken[16, policy][2] for policy in POLICIES)
+    """At least: in which order independent operations run is chance, and in an unlucky
+    one float32's step with 4 layers takes as much as float16's.
+    """
+    in_float32, in_bfloat16, in_float16 = (taken[16, policy][1] for policy in POLICIES)
     assert in_float32 + 0.2 < min(in_bfloat16, in_float16)
-    assert taken[4, "float32"][2] + 1 < taken[4, "mixed_float16"][2]
+    assert taken[4, "float32"][1] + 0.5 < taken[4, "mixed_float16"][1]
 
 
 @pytest.mark.slow
