@@ -102,6 +102,18 @@ def test_a_forecast_compares_what_nobody_recorded_with_its_kind():
     assert found == pytest.approx({"launch": 0.5, "products": 1.25})
 
 
+def test_ten_times_the_arithmetic_takes_as_many_times_a_larger_bound():
+    seen = calibrated(
+        ("MatMul", "float32", True, 1000, 1000, 1.0),
+        ("Mul", "float32", False, 0, 1000, 0.1),
+    )
+    work = work_of(("a", "MatMul", "float32", 10_000, 1000, True))
+    start, flop, byte = 0.1, 1.0 / 1000, 0.1 / 1000
+    bounds = [start + flop * flops + byte * 1000 for flops in (1000, 10_000)]
+    found = profiling.forecast(work, seen)["products"]
+    assert found == pytest.approx(1.0 * bounds[1] / bounds[0])
+
+
 def test_what_a_library_does_inside_of_another_operation_is_forecast_to_take_no_time():
     """As the gradient of a convolution's bias, where oneDNN adds it up with the filters'."""
     seen = calibrated(
