@@ -4,7 +4,7 @@ Four of the networks were named before the forecast was made as it is, and no nu
 was chosen by them: `HELD_OUT`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -168,7 +168,7 @@ CASES = (
 )
 
 
-def rows() -> Iterator[dict[str, Any]]:
+def rows() -> list[dict[str, Any]]:
     """A row for each network and policy: case, policy, bound_ms, predicted_ms,
     measured_ms, slower_ms.
 
@@ -178,26 +178,27 @@ def rows() -> Iterator[dict[str, Any]]:
     """
     device = roofline.measured_device(roofline.ceilings(seconds=4))
     calibration = profiling.calibrate(POLICIES)
-    cases = {}
+    lines: dict[tuple[str, str], dict[str, Any]] = {}
+    steps: dict[str, dict[str, Callable[[], float]]] = {}
     for name, network, batches in tqdm(CASES, desc="networks"):
         for batch in batches:
+            case = f"{name}, {batch}"
+            steps[case] = {}
             x, y = network.data(batch)
             for policy in POLICIES:
                 model = timed_model.TimedModel(network.compiled, policy).model
-                step = partial(model.train_on_batch, x, y)
+                steps[case][policy] = partial(model.train_on_batch, x, y)
                 work = roofline.count(model.train_step, (x, y))
-                bound = sum(roofline.predict(work, device).budget.values())
-                predicted = sum(profiling.forecast(work, calibration).values())
-                row = {"case": f"{name}, {batch}", "policy": policy, "bound_ms": bound}
-                cases[f"{name}, {batch}", policy] = (
-                    step,
-                    row | {"predicted_ms": predicted},
-                )
-    medians: dict[tuple[str, str], list[float]] = {case: [] for case in cases}
-    for case in [*dict.fromkeys(case for case, _ in cases)] * 2:
-        steps = {policy: cases[case, policy][0] for policy in POLICIES}
-        for policy, ms in timer.in_turns(steps, SECONDS, case).items():
+                lines[case, policy] = {
+                    "case": case,
+                    "policy": policy,
+                    "bound_ms": sum(roofline.predict(work, device).budget.values()),
+                    "predicted_ms": sum(profiling.forecast(work, calibration).values()),
+                }
+    medians: dict[tuple[str, str], list[float]] = {key: [] for key in lines}
+    for case in [*steps] * 2:
+        for policy, ms in timer.in_turns(steps[case], SECONDS, case).items():
             medians[case, policy].append(ms)
-    for key, (_, row) in cases.items():
+    for key, row in lines.items():
         row["measured_ms"], row["slower_ms"] = sorted(medians[key])
-    yield from (row for _, row in cases.values())
+    return list(lines.values())

@@ -322,8 +322,9 @@ def forecasts(kind):
     from course_utils.benchmark import measure
     from tools import forecasts
 
-    rows = list(forecasts.rows())
-    own = made(kind, device=measure.device_name(hardware.detect()), rows=rows)
+    own = made(
+        kind, device=measure.device_name(hardware.detect()), rows=forecasts.rows()
+    )
     path = paths.data("forecasts.json")
     known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     others = [m for m in known.get("machines", []) if m["device"] != own["device"]]
