@@ -158,7 +158,7 @@ def test_the_waterfall_ends_at_the_clock():
     assert "other operations: +" in picture.alt
 
 
-def test_what_notebook_13_says_of_twenty_networks_is_in_the_record():
+def test_what_notebook_13_says_of_twenty_steps_is_in_the_record():
     table = profiling.recorded_forecasts()
     assert table["case"].nunique() == 20 and set(forecasts.HELD_OUT) < {*table["case"]}
     assert (table["measured_ms"] > 0.95 * table["bound_ms"]).all()

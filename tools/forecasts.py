@@ -1,7 +1,7 @@
-"""How long steps of twenty networks take by the forecast of notebook 13, and by the clock.
+"""How long twenty steps of thirteen networks take by the forecast of notebook 13, and by the clock.
 
-Four of the networks were named before the forecast was made as it is, and no number of it
-was chosen by them: `HELD_OUT`.
+Four of the steps were named before the forecast was made as it is, and no number of it was
+chosen by them; three of their networks took part with another batch: `HELD_OUT`.
 """
 
 from collections.abc import Callable
