@@ -36,8 +36,9 @@ def peaks(
     asked for beside the arrays), `asked` (measured: all that the step asked for, and
     the variables), `given` (measured: the same for the blocks that the allocator gave,
     which may be larger). NaN where the allocator of this device tells nothing. The
-    batch is not counted, and on a CPU no array below 256 KiB is. There are three builds
-    of each at least, and as many as fit into `seconds` for all together.
+    batch is not counted, and on a CPU no array below 256 KiB is. XLA, which asks for all
+    in one block, is off if it can be. There are three builds of each at least, as many
+    as fit into `seconds`.
 
     ValueError where `build_model` returns no compiled model, and for a batch that is
     larger than `x`.
@@ -60,13 +61,14 @@ def peaks(
             for seed in rounds(seconds / len(cases), label, at_least=3):
                 gc.collect()  # a former model that dies in a step would hide a part
                 fresh = TimedModel(build_model, policy, seed)
+                fresh.model.jit_compile = fresh.needs_xla
                 own = fresh.resident_bytes
-                orders = range(ORDERS * seed, ORDERS * (seed + 1))
-                counts = [liveness.peak(step, order, least) for order in orders]
+                first = ORDERS * seed
+                counts = [liveness.peak(step, first + n, least) for n in range(ORDERS)]
                 working, requested, allocated = _measure(fresh.model, here)
-                parts = (own, own + np.median(counts), working, own + requested)
-                mb = [each / 1e6 for each in (*parts, own + allocated)]
-                rows.append((policy, batch, *mb))
+                counted = own + np.median(counts)
+                parts = own, counted, working, own + requested, own + allocated
+                rows.append((policy, batch, *np.divide(parts, 1e6)))
     except KeyboardInterrupt:
         print("Interrupted: the table holds what was measured until then.")
     return pd.DataFrame(rows, columns=PEAKS)
