@@ -44,7 +44,7 @@ EXERCISES = [
             " losing what was computed?",
             "`self.compute_dtype` names the policy's dtype. Cast the waves, not the places.",
         ],
-        right="Clean, still mixed, trained and saved whole, and no two of 2,048 positions alike.",
+        right="Clean, still mixed, trainable, loaded again, and no two of 2,048 positions alike.",
     ),
     Exercise(
         id=3,
