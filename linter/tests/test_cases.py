@@ -863,6 +863,7 @@ def deep(initializer):
     return chain(*hidden)
 
 
+@pytest.mark.slow
 def test_steps_that_are_never_taken_name_the_layer_that_overflows_first():
     wild = keras.initializers.RandomNormal(stddev=1.0, seed=0)
     (found,) = probe(built(lambda: deep(wild)), 10 * X, Y)
@@ -1003,6 +1004,7 @@ class Hits(keras.metrics.Metric):
         return ops.cast(self.hits, "float32")
 
 
+@pytest.mark.slow
 def test_a_metric_that_counts_in_16_bits_is_named_and_stops_counting():
     many = np.ones((2500, 8), "float32")
     counts = {}
@@ -1110,6 +1112,7 @@ def test_a_gradient_penalty_that_overflows_is_not_called_right():
     )
 
 
+@pytest.mark.slow
 def test_what_no_longer_fails_is_left_in_peace():
     """Reports of years ago that do not hold with Keras 3.13 to 3.15."""
     sequence = (5, 4)
@@ -1129,6 +1132,7 @@ def test_what_no_longer_fails_is_left_in_peace():
         assert np.isfinite(model.train_on_batch(x, np.ones((8, 1), "float32")))
 
 
+@pytest.mark.slow
 def test_the_loss_for_aligned_texts_trains():
     """CTC of Keras casts by itself; one's own, on float16 logits, raises."""
     x = np.random.default_rng(0).normal(size=(4, 20, 8)).astype("float32")
