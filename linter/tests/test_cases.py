@@ -1214,6 +1214,23 @@ def test_a_bias_over_many_positions_is_named_where_its_gradient_stops():
 
 
 @BIASES
+@pytest.mark.parametrize("options", [{}, {"dilation_rate": 2}, {"groups": 2}])
+def test_a_convolution_is_named_where_its_step_loses_a_part_of_the_bias(options):
+    """oneDNN merges this gradient with the filter's, and not in each convolution."""
+    with dtype_policy(BF16):
+        start = keras.Input((16, 16, 8))
+        kinds = {"padding": "same", "kernel_initializer": "zeros", **options}
+        conv = layers.Conv2D(8, 3, **kinds)
+        model = keras.Model(start, conv(start))
+    model.compile("sgd", "mse", jit_compile=False)
+    named = "MP035" in codes(model)
+    x = np.zeros((16, 16, 16, 8), "float32")
+    model.train_on_batch(x, np.ones((16, 16, 16, 8), "float32"))
+    right = 0.01 * 2 / 8
+    assert named == (float(conv.bias.numpy()[0]) < 0.5 * right)
+
+
+@BIASES
 def test_probe_says_how_much_of_a_gradient_is_missing():
     x = np.random.default_rng(0).normal(size=(4096, 8)).astype("float32")
     y = np.full((4096, 4), 20.0, "float32")
