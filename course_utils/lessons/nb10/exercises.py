@@ -40,11 +40,11 @@ EXERCISES = [
         ],
         hints=[
             "Two of them are an argument each: what would the layer do if nobody had set it?",
-            "`ops.add` of bfloat16 and float32 is float32. Which of the two can be cast without"
-            " losing what was computed?",
+            "`ops.add` of bfloat16 and float32 is float32. Which of the two widens the other, and"
+            " what has to be computed before you cast it?",
             "`self.compute_dtype` names the policy's dtype. Cast the waves, not the places.",
         ],
-        right="Clean, still mixed, trained and saved whole, and no two of 2,048 positions alike.",
+        right="Clean, still mixed, trainable, loaded again, and no two of 2,048 positions alike.",
     ),
     Exercise(
         id=3,
