@@ -153,6 +153,7 @@ def test_a_run_without_notes_gives_no_certificate(tmp_path):
 # Two devices in one process
 
 
+@pytest.mark.slow
 def test_keras_own_loses_all_weights_on_two_devices(script):
     notes = played(script("loop(drilled.KerasOwn, drilled.two)"), 1)
     assert missed(notes) == {FINITE, SKIP}

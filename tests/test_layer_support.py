@@ -99,6 +99,7 @@ def test_layers_do_today_what_the_record_says(name):
     assert layer_support.row(kind) == SUPPORT.loc[name].to_dict()
 
 
+@pytest.mark.slow
 @on_a_cpu
 def test_fit_does_with_losses_of_layers_what_the_record_says():
     assert layer_support.losses() == RECORD["losses"]

@@ -126,6 +126,7 @@ def test_count_and_working_space_come_near_the_measured_peak(policy):
         assert (found["counted"] > found["variables"]).all()
 
 
+@pytest.mark.slow
 def test_an_allocator_that_tells_nothing_leaves_the_count(monkeypatch):
     peaks = importlib.import_module("course_utils.profiling.peaks")
     monkeypatch.setattr(peaks, "start_peak", lambda: None)

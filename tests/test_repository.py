@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import nbformat
+import pytest
 import yaml
 
 import course_utils
@@ -93,6 +94,7 @@ def test_github_runs_the_script_and_can_show_every_form():
     assert len(forms) >= 3
 
 
+@pytest.mark.slow
 def test_what_a_hub_has_committed_is_handed_on_to_nobody(tmp_path):
     """nbgitpuller commits what a learner changed, before it pulls."""
     run = {"check": True, "capture_output": True, "text": True}

@@ -21,6 +21,7 @@ def test_checkpoints_that_are_not_finished_are_not_read(tmp_path):
     assert tf.train.latest_checkpoint(tmp_path) == good
 
 
+@pytest.mark.slow
 def test_keras_own_means_keep_the_scale_and_neither_the_place_in_the_data_nor_the_draws():
     names = NOTEBOOK.run("start", "one-step", "place")
     lines = NOTEBOOK.printed("look", "backup", "fit", names=names)
@@ -75,6 +76,7 @@ def cells():
     return NOTEBOOK.run("start", "one-step", "place", "stop", "go-on")
 
 
+@pytest.mark.slow
 def test_a_lost_scale_skips_only_where_it_had_moved(cells):
     for scaling in ({}, {"scale": 2.0**15, "growth": 2000}):
         whole, resumed = lost(cells, ["loss scale"], **scaling)

@@ -222,6 +222,7 @@ def test_a_cell_that_was_killed_while_it_installed_installs_when_it_runs_again(
     assert printed(kernel(cell)) == "ours {}"
 
 
+@pytest.mark.slow
 def test_two_notebooks_that_start_together_import_a_whole_package(course, kernel):
     imports = large(course)
     cell = f"{cells(course)['carry']}\n{imports}"

@@ -126,6 +126,7 @@ def test_each_verdict_agrees_with_exact_sums_and_with_a_loop_of_16_bit_additions
             assert apart <= 0.02 * float(exact), row
 
 
+@pytest.mark.slow
 def test_the_bias_gradient_stops_on_a_cpu_and_a_sum_of_one_s_own_does_not(here):
     """What notebook 01 shows."""
     table = here[here["dtype"] == "bfloat16"].set_index("operation")
@@ -136,6 +137,7 @@ def test_the_bias_gradient_stops_on_a_cpu_and_a_sum_of_one_s_own_does_not(here):
         assert table.loc[name, "verdict"] in (WIDE, CUT), name
 
 
+@pytest.mark.slow
 def test_a_record_can_be_read_again(here, tmp_path):
     made = sums.record(here, "a machine")
     from course_utils import records

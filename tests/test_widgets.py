@@ -19,6 +19,7 @@ except ZeroDivisionError:
     print("ended")"""
 
 
+@pytest.mark.slow
 def test_a_bar_that_is_done_leaves_nothing_that_a_notebook_could_not_show_tomorrow():
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(BARS)])
     resources = {"metadata": {"path": str(COURSE)}}

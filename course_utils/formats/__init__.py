@@ -143,7 +143,7 @@ def decode(code: str | int, fmt: str) -> FloatBits:
 def facts(fmt: str) -> dict:
     """What distinguishes a format.
 
-    `epsilon` is the gap above 1; `decimal_digits` survive of every decimal number, as
+    `epsilon` is the gap above 1; `decimal_digits` survive of every normal number, as
     NumPy's `finfo.precision` counts them; `bytes` are those in a tensor: a TF32 lies
     there as a float32.
 

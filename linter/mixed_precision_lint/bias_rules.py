@@ -45,13 +45,13 @@ def bias_sums_stop(merged: bool = False) -> bool:
         with tf.GradientTape() as tape:
             tape.watch((kernel, bias))
             y = tf.nn.bias_add(tf.nn.conv2d(x, kernel, 1, "VALID"), bias)
-        return tape.gradient(y, (kernel, bias), tf.ones_like(y))[1]
+        return tape.gradient(y, (kernel, bias), x)
 
     x = tf.ones((1, 64, 64, 8), "bfloat16")
     kernel = tf.ones((1, 1, 8, 8), "bfloat16")
     bias = tf.ones(8, "bfloat16")
     if merged:
-        sums = tf.function(gradient)(x, kernel, bias)
+        sums = tf.function(gradient)(x, kernel, bias)[1]
     else:
         sums = tf.raw_ops.BiasAddGrad(out_backprop=tf.reshape(x, (-1, 8)))
     return float(sums[0]) < 4096
@@ -88,10 +88,10 @@ def _positions(operation, layer):
     shape = operation.outputs[0].shape
     if operation.outputs[0].dtype.name != "bfloat16" or not shape.rank:
         return 0
-    # a kind of Conv2D, but not merged
-    transposed = isinstance(layer, keras.layers.Conv2DTranspose)
-    merged = isinstance(layer, (keras.layers.Conv2D, keras.layers.SeparableConv2D))
-    if not bias_sums_stop(merged and not transposed):
+    merged = isinstance(layer, keras.layers.SeparableConv2D)
+    if isinstance(layer, keras.layers.Conv2D):
+        merged = layer.groups == max(layer.dilation_rate) == 1
+    if not bias_sums_stop(merged):
         return 0
     positions = 1
     for size in shape[1:-1]:

@@ -863,6 +863,7 @@ def deep(initializer):
     return chain(*hidden)
 
 
+@pytest.mark.slow
 def test_steps_that_are_never_taken_name_the_layer_that_overflows_first():
     wild = keras.initializers.RandomNormal(stddev=1.0, seed=0)
     (found,) = probe(built(lambda: deep(wild)), 10 * X, Y)
@@ -1003,6 +1004,7 @@ class Hits(keras.metrics.Metric):
         return ops.cast(self.hits, "float32")
 
 
+@pytest.mark.slow
 def test_a_metric_that_counts_in_16_bits_is_named_and_stops_counting():
     many = np.ones((2500, 8), "float32")
     counts = {}
@@ -1110,6 +1112,7 @@ def test_a_gradient_penalty_that_overflows_is_not_called_right():
     )
 
 
+@pytest.mark.slow
 def test_what_no_longer_fails_is_left_in_peace():
     """Reports of years ago that do not hold with Keras 3.13 to 3.15."""
     sequence = (5, 4)
@@ -1129,6 +1132,7 @@ def test_what_no_longer_fails_is_left_in_peace():
         assert np.isfinite(model.train_on_batch(x, np.ones((8, 1), "float32")))
 
 
+@pytest.mark.slow
 def test_the_loss_for_aligned_texts_trains():
     """CTC of Keras casts by itself; one's own, on float16 logits, raises."""
     x = np.random.default_rng(0).normal(size=(4, 20, 8)).astype("float32")
@@ -1207,6 +1211,23 @@ def test_a_bias_over_many_positions_is_named_where_its_gradient_stops():
         model.train_on_batch(x, np.ones((256, 64, 4), "float32"))
         moved[own] = float((model.trainable_variables[-1].numpy() - before)[0])
     assert moved[False] < 0.5 * moved[True]
+
+
+@BIASES
+@pytest.mark.parametrize("options", [{}, {"dilation_rate": 2}, {"groups": 2}])
+def test_a_convolution_is_named_where_its_step_loses_a_part_of_the_bias(options):
+    """oneDNN merges this gradient with the filter's, and not in each convolution."""
+    with dtype_policy(BF16):
+        start = keras.Input((16, 16, 8))
+        kinds = {"padding": "same", "kernel_initializer": "zeros", **options}
+        conv = layers.Conv2D(8, 3, **kinds)
+        model = keras.Model(start, conv(start))
+    model.compile("sgd", "mse", jit_compile=False)
+    named = "MP035" in codes(model)
+    x = np.zeros((16, 16, 16, 8), "float32")
+    model.train_on_batch(x, np.ones((16, 16, 16, 8), "float32"))
+    right = 0.01 * 2 / 8
+    assert named == (float(conv.bias.numpy()[0]) < 0.5 * right)
 
 
 @BIASES

@@ -332,7 +332,15 @@ def test_a_script_that_cannot_be_interrupted_is_killed(tmp_path, capsys, monkeyp
     assert "It was stopped after 1.5 seconds." in capsys.readouterr().err
 
 
-def test_of_keras_models_the_outermost_are_found_once():
+@pytest.fixture
+def unseen():
+    """Hides what other tests built: a walk through all of it takes half a minute."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+def test_of_keras_models_the_outermost_are_found_once(unseen):
     grown = keras.Sequential(name="grown")
     for layer in (keras.Input((4,)), layers.Dense(3), layers.Dense(2)):
         grown.add(layer)  # Keras makes a functional model anew each time
@@ -397,6 +405,7 @@ def test_a_file_of_keras_2_is_named(tmp_path):
 NOT_NEEDED = ("course_utils", "pandas", "matplotlib", "IPython", "xprof", "gfloat")
 
 
+@pytest.mark.slow
 def test_nothing_of_the_course_is_needed():
     """All modules are imported where the course's packages are not."""
     names = sorted(path.stem for path in PACKAGE.glob("mixed_precision_lint/*.py"))

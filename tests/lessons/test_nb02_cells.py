@@ -53,6 +53,7 @@ def overflow(errors):
     return min(s for s, error in errors.items() if not np.isfinite(error))
 
 
+@pytest.mark.slow
 def test_sixteen_times_the_pixels_move_the_wall_by_four_octaves_and_not_the_cliff(
     notebook,
 ):
@@ -84,6 +85,7 @@ def test_the_cliff_is_where_a_fixed_scale_trains_to_nan_and_the_ceiling(
     assert cliff == np.floor(np.log2(table["ceiling"][0])) + 1
 
 
+@pytest.mark.slow
 def test_a_step_is_skipped_where_the_scale_is_above_the_ceiling_and_nowhere_else(
     table,
 ):
@@ -95,6 +97,7 @@ def test_a_step_is_skipped_where_the_scale_is_above_the_ceiling_and_nowhere_else
     assert skipped.sum() >= 5 and ceiling.iloc[-50:].mean() > ceiling[0] + 3
 
 
+@pytest.mark.slow
 def test_the_three_scales_do_what_is_said_of_them(notebook):
     names = {
         **notebook,

@@ -155,6 +155,7 @@ def test_a_train_step_shows_its_loss_and_heeds_sample_weights(notebook):
     assert all(np.allclose(a, b, atol=1e-6) for a, b in zip(ends, others, strict=True))
 
 
+@pytest.mark.slow
 def test_a_compiled_step_makes_the_same_updates_and_moves_the_scale_the_same_way(
     notebook,
 ):

@@ -92,6 +92,7 @@ def test_a_third_of_all_names_needs_no_16_bits_and_a_third_has_to_refuse():
     assert min(found.values()) > 150  # of 200
 
 
+@pytest.mark.slow
 def test_an_order_is_the_same_for_the_same_name_and_table_and_one_of_many():
     table = plans.recorded()
     orders = [judge.draw_order(table, f"{n}") for n in range(100)]

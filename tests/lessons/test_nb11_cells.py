@@ -41,6 +41,7 @@ def names():
     return found
 
 
+@pytest.mark.slow
 def test_fp8_needs_no_scale_of_its_own_until_tensors_differ_in_size(names):
     NOTEBOOK.run("rounded", "eight-bit-dense", names=names)
     NOTEBOOK.run("uneven", until="ways = ", names=names)
@@ -68,6 +69,7 @@ def test_one_bad_batch_blinds_keras_for_1024_steps(names):
     assert min(shares[0], shares[1025], shares[1027]) > 0.8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "times, sees", [(255, True), (100_000, True), (448 * 2**10, False)]
 )
@@ -81,6 +83,7 @@ def test_a_batch_blinds_from_the_factor_on_that_makes_every_pixel_zero(
     assert (white > 0) == sees
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length, rate", [(6, 0.0), (8, 0.0), (8, 0.01)])
 def test_it_is_blind_for_as_long_as_the_history_is(names, length, rate):
     NOTEBOOK.run("window", names=names)

@@ -56,8 +56,8 @@ EXERCISES = [
             (lambda *state: (state[0][0], 1.0, 0), "give two arrays or None"),
         ],
         right="Your network comes near what float32's restores, and no overflow reached its"
-        " weights. Your rule has a lowest scale, as Keras 2's had, and Keras 3's has none:"
-        " the figure below compares them.",
+        " weights. Keras 2's rule had a lowest scale, and Keras 3's has none:"
+        " the figure below compares it with yours.",
     ),
     Exercise(
         id=8,

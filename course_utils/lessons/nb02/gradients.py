@@ -15,7 +15,7 @@ def largest_gradient(
     """The largest size of a gradient in a backward pass, those between layers included.
 
     `model`: a Sequential in float32, so that nothing is rounded away; `loss(y, output)`
-    is a number. 65,520 over it is the largest loss scale that will not overflow.
+    is a number. From 65,520 over it on a loss scale overflows.
     """
     with tf.GradientTape() as tape:
         outputs = [tf.convert_to_tensor(x)]

@@ -217,7 +217,7 @@ def judge(function: Any) -> str | None:
     """What is wrong with a scaler, and how the training went with it, or None."""
     names = attempt(lambda: function.__code__.co_names)  # its attributes may raise
     if "LossScaleOptimizer" in (names or ()):
-        return "You call Keras's LossScaleOptimizer: write the rule yourself, it has two cases."
+        return "You call Keras's LossScaleOptimizer: write the rule yourself, it has three cases."
     run = train(function)
     if run.fault:
         return f"{run.fault} {run.ending}"

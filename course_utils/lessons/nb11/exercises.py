@@ -25,7 +25,7 @@ BLOCK = Fields(
                     32,
                     64,
                     128,
-                ): "In blocks of {value:g} a fifth of the values and more become zero.",
+                ): "In blocks of {value:g} a third of the values and more become zero.",
             },
             otherwise="{value:g} is none of 8, 16, 32, 64 and 128.",
             asked="give one of 8, 16, 32, 64 and 128",
@@ -56,7 +56,7 @@ EXERCISES = [
         slips=judge.SCALE_SLIPS,
         wrong=[({"scale": 0.25, "rounds": "up"}, "give the function")],
         hints=[
-            "`np.floor(np.log2(largest, dtype=float))` is the power of two in the largest size.",
+            "`np.floor(np.log2(largest, dtype=float))` is the exponent of the largest size.",
             "6, the largest number of MXFP4, lies between 2² and 2³. What stood there for E4M3?",
         ],
         right="Down is the rule of the standard's text, up that of several libraries. Section"
@@ -96,6 +96,6 @@ answer = {"block": 16, "bits": 4 + 8 / 16}""",
             "Round with `blocks.quantize(gradients, 'mxfp4_e2m1', size).values`, and count zeros.",
             "A block of n values has n · 4 + 8 bits.",
         ],
-        right="16 neighbors have one size here. A block that is longer mixes two of them.",
+        right="16 neighbors have about one size here. A longer block mixes such sizes.",
     ),
 ]

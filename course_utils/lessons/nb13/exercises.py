@@ -167,6 +167,6 @@ answer = in_float16 / in_float32""",
             "Kept from the forward pass: the input of each block. Made again: one block's outputs.",
             "Add the two for blocks of 1, 2, 4, 8, 16, 32 and 64 layers.",
         ],
-        right="8 + 8 outputs in place of 64: the best block is the square root of the depth.",
+        right="8 + 8 outputs in place of 64: 8 is the square root of the depth.",
     ),
 ]

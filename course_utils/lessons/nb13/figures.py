@@ -25,7 +25,7 @@ def draw_roofline(device: Device, points: pd.DataFrame, title: str) -> Picture:
 
     Left of its ridge a roof is the memory's slope, which all dtypes share (dotted: that
     of the cache); right of it, the rate of the units. A dot is one pass of one layer, or
-    the optimizer: its area is the time that it takes at best.
+    the optimizer: its area is the time that `points` gives it.
 
     `points`: the DataFrame of `roofline.points`.
 
