@@ -239,7 +239,7 @@ def _what_differs(machine):
         text = "Expect both 16-bit policies to be slower than float32 here."
         ending = ": this machine is your microscope."
     else:
-        float16 = "float16 to be slower"
+        float16 = "float16 not to be"
         # has instructions for it, and may be slow in spite of them
         if hardware.merged_float16_is_slow(machine):
             float16 = "measure whether float16 is"

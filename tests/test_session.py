@@ -279,7 +279,7 @@ TOLD = [
     (a_machine(), "microscope"),
     (a_machine(None), "for you to measure"),
     (Hardware("Linux aarch64", "CPU", 2, ("asimdhp", "bf16")), "for you to measure"),
-    (a_machine(("avx512_bf16",)), "in large products here, and float16 to be slower"),
+    (a_machine(("avx512_bf16",)), "in large products here, and float16 not to be"),
     (a_machine(("amx_bf16", "amx_fp16")), "measure whether float16"),
     (a_machine((), Accelerator("GPU", "T4", True, "", 7.5, 1)), "GPU's own"),
     (a_machine((), TPU), "train on this TPU"),
