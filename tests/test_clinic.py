@@ -278,6 +278,7 @@ def test_every_instrument_reads_a_sick_model_of_ones_own():
     assert scales[:3] == [2.0**15, 2.0**14, 2.0**13] and len(scales) == 60
 
 
+@pytest.mark.slow
 def test_a_model_that_took_a_step_before_is_read_as_a_fresh_one():
     def trained(patient):
         def build():

@@ -126,6 +126,7 @@ def test_a_download_is_verified_and_kept(server):
     assert list(server.parent.iterdir()) == [server]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("does", "refuses truncates stalls trickles corrupts".split())
 def test_a_bad_server_is_left_for_the_next_source(does, server, monkeypatch, capsys):
     monkeypatch.setattr(Server, "does", does)

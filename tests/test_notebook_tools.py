@@ -43,6 +43,7 @@ def save(path, edit):
     notebooks.write(path, nb)
 
 
+@pytest.mark.slow
 def test_what_fix_can_mend_is_named_and_mended(path):
     names = ("01_floats", "solved/01_floats", "workshop_90", "solved/workshop_90")
     files = [path.parents[1] / "README.md"]
@@ -117,6 +118,7 @@ def test_a_copy_that_does_not_follow_from_its_notebook_is_named(path):
     assert "no solved copy" in notebooks.drift(path.rename(path.parent / "77.ipynb"))[0]
 
 
+@pytest.mark.slow
 def test_what_a_hasty_copy_leaves_is_named(path):
     copy = path.parent / "solved" / path.name
     save(copy, lambda nb, cells: cells["long-sum"].update(execution_count=99))

@@ -181,6 +181,7 @@ def test_what_goes_wrong_is_one_sentence(function, arguments, said):
     assert found.result is None and "\n" not in found.problem
 
 
+@pytest.mark.slow
 @posix
 def test_time_up_ends_the_process_and_what_it_started():
     command = f"{sys.executable} -c 'import os, time; {WAIT}' & echo $$; wait"

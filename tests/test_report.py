@@ -151,6 +151,7 @@ def test_on_colab_a_hand_in_and_a_report_are_downloaded(
     assert taken == [made.name, "lab_report.html"]
 
 
+@pytest.mark.slow
 def test_a_class_hands_in_four_notebooks_and_makes_a_board_and_a_table(
     tmp_path, capsys, monkeypatch, progress_file
 ):
@@ -195,6 +196,7 @@ print(main(["class-board", "."]), loaded("tensorflow", "keras", "scipy", "lark")
 """
 
 
+@pytest.mark.slow
 def test_the_board_of_a_class_loads_no_framework_and_prints_no_log(
     tmp_path, monkeypatch
 ):

@@ -141,6 +141,7 @@ def profiled(step, x):
     return {kind: n for kind, n in found.items() if kind in counting.PRODUCTS and n}
 
 
+@pytest.mark.slow
 def test_products_agree_with_tensorflows_counter():
     model = keras.applications.MobileNetV2(
         weights=None, input_shape=(75, 75, 3), classes=10

@@ -179,6 +179,7 @@ def test_what_does_not_arrive_whole_is_not_installed(
     assert result.returncode == 1 and "No module named 'course_utils'" in result.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["fetch", "carry"])
 def test_each_notebook_gets_the_release_that_it_is_of(way, server, tmp_path, kernel):
     older = cells(make_course(tmp_path / "old", "0.9.0", "old", server))[way]

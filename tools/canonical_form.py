@@ -33,8 +33,9 @@ runtime is deleted."""
 TROUBLE = """\
 <details><summary>If something goes wrong</summary>
 
-If a cell raises `NameError`, a cell above it has not run since the kernel started: click it, then \
-*Run, Run All Above Selected Cell* (on Colab *Runtime, Run before*), and run it again.
+If a cell raises `NameError`, the name is misspelled, is a text without quotes, or comes from a \
+cell above that has not run since the kernel started. In the last case click your cell, then *Run, \
+Run All Above Selected Cell* (on Colab *Runtime, Run before*), and run it again.
 
 If there is no module named `course_utils`, run `make lab` in the course's folder, or `pip install \
 -r requirements.txt` there, and choose the kernel of that Python; on Colab run the file's first \
@@ -44,11 +45,11 @@ For anything else run the setup cell, then `from course_utils import check; chec
 cell: it lists what is missing and what to do. Then restart the kernel and run all cells.
 
 If a notebook is damaged, `!git stash push -- .` in a new cell puts all notebooks back and sets \
-yours aside; `!git stash pop`, before one of them is saved again, brings yours back. If it finds \
-nothing to put back, a hub has kept your changes as commits: `!git checkout origin/HEAD -- .` puts \
-the course's notebooks there, and `!git checkout HEAD -- .` yours. Then choose *File, Reload \
-Notebook from Disk*. On Colab, and where the course came without Git, open or unpack it again \
-instead. \
+yours aside; `!git stash pop`, before one of them is saved again, brings yours back. If `push` \
+finds nothing the first time, a hub has kept your changes as commits: `!git checkout origin/HEAD \
+-- .` puts the course's notebooks there, and `!git checkout HEAD -- .` yours. Then choose *File, \
+Reload Notebook from Disk*. On Colab, and where the course came without Git, open or unpack it \
+again instead. \
 `exercises.reset()` forgets all answers.
 
 </details>"""

@@ -48,6 +48,7 @@ RULES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("mistake", ["right", *HIDDEN, "fixed, unchecked"])
 def test_one_gradient_goes_the_way_that_it_goes_in_keras(

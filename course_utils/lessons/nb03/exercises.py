@@ -38,7 +38,7 @@ MACHINES = {
     },
     "H100": {
         "float32": "its tensor cores multiply 16 bits faster.",
-        "mixed_float16": "as fast, and it needs a loss scale that bfloat16 spares you.",
+        "mixed_float16": "as fast, with a loss scale that bfloat16 spares you.",
     },
     "laptop": dict.fromkeys(PLAIN[1:], CONVERTS),
 }

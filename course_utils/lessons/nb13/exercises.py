@@ -154,7 +154,7 @@ answer = in_float16 / in_float32""",
             "In `float32` the layer reaches 8.1 TFLOP/s. In `float16` it does 100 operations per"
             " byte, and memory allows 0.32 × 100.",
         ],
-        right="In float32 arithmetic is the limit, in float16 memory: half of the 8 is out of"
+        right="In float32 arithmetic is the limit, in float16 memory: half of the 65 is out of"
         " reach.",
     ),
     Exercise(
