@@ -334,7 +334,7 @@ def test_an_interrupt_ends_the_drill_and_leaves_nobody(script, tmp_path):
             with contextlib.suppress(subprocess.TimeoutExpired):
                 _, errors = process.communicate(timeout=20)
                 break
-    assert process.returncode == 130 and b"Traceback" not in errors
+    assert process.returncode == 130 and b"Traceback" not in errors, errors
     pids = [int(each.stem) for each in tmp_path.glob("*.pid")]
     assert len(pids) == 2
     for pid in pids:
