@@ -17,9 +17,10 @@ FILE = "_static/passages.js"
 LISTED = ("ask", "glossary")
 # A notebook's outputs are tables and numbers; of them people paste what went wrong.
 PASTED = re.compile(r"Error|Warning| does not | cannot ")
-# Answers of exercises are no place to be sent to, lessons are cells of the notebooks, and
-# the card and the pages of one explorer are none of Sphinx's (tools/site.py).
-LEFT_OUT = ("guide/", "notebooks/workshop", "notebooks/lightning", "data/decision_card")
+# Answers of exercises are no place to be sent to, lessons are cells of the notebooks, what
+# lies in data is told in them, and the pages of one explorer are none of Sphinx's
+# (tools/site.py).
+LEFT_OUT = ("guide/", "notebooks/workshop", "notebooks/lightning", "data/")
 LEFT_OUT += tuple(toys.TITLES)
 
 
