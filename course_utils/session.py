@@ -21,8 +21,8 @@ from course_utils.hardware.accelerators import (
 # TensorFlow.
 LACKING = {"gfloat": "gfloat>=0.5,<0.6", "tensorflow": "tensorflow-tpu==2.20.*"}
 MERGING_IS_OFF = (
-    "TensorFlow's graph optimization `remapping` is off in this notebook, because on this CPU it "
-    "makes float16 Dense layers hundreds of times slower (notebook 05, section 8)."
+    "TensorFlow's graph optimization `remapping` is off in this notebook, because on CPUs like "
+    "this it made float16 Dense layers hundreds of times slower (notebook 05, section 8)."
 )
 CONVOLUTIONS_ARE_SLOW = (
     "A step of the MNIST CNN took 50 to 100 times as long in float16 as in float32 on CPUs like "

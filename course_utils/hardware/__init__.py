@@ -215,12 +215,12 @@ def _decide(hw: Hardware) -> tuple[str, str]:
     if gpus := hw.working("GPU"):
         level, name = min((_tensor_cores(gpu), gpu.name) for gpu in gpus)
         if level == 2:
-            why = "tensor cores for both 16-bit types; bfloat16 needs no loss scaling."
+            why = "tensor cores for both 16-bit types; bfloat16 seldom needs loss scaling."
             return "mixed_bfloat16", f"{name} has {why}"
         if level == 1:
             why = "tensor cores for float16 and none for bfloat16."
             return "mixed_float16", f"{name} has {why}"
-        why = "no tensor cores, so 16 bits save memory there but not time."
+        why = "no tensor cores; measure whether 16 bits save time there."
         return "float32", f"{name} has {why}"
     if why := _against_bfloat16(hw):
         return "float32", why

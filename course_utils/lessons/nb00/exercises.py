@@ -32,8 +32,8 @@ RUNS = choices(
     VERDICTS,
     {
         "A": {
-            "mixed_bfloat16": "the chip has a fast routine for it, and for a network this small"
-            " the casts cost more than it saves. What was measured goes before what is listed.",
+            "mixed_bfloat16": "the chip lists instructions for it, and yet its interval lies below"
+            " 1. What was measured goes before what is listed.",
             "mixed_float16": "its interval lies below 1, so it is slower than float32.",
             "the same": "both intervals leave 1 out.",
             "cannot tell": "both intervals lie below 1, however near one of them comes.",
@@ -102,8 +102,8 @@ answer = {"A": "float32", "B": "mixed_float16", "C": "cannot tell", "D": "the sa
             "Look at the intervals first: which of them hold 1?",
             "An interval that holds 1 and is narrow says that the two are the same.",
         ],
-        right="What a chip lists says what to try; what you measure says what to keep. In D the"
-        " memory decides.",
+        right="What a chip lists says what to try; what you measure says what to keep. In D look"
+        " at memory.",
     ),
     Exercise(
         id=2,
