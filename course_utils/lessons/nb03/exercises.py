@@ -29,7 +29,7 @@ PLAIN = ("float32", "mixed_float16", "mixed_bfloat16")
 WIDE_IN_FLOAT32 = "mixed_float16, wide layers float32"
 
 
-CONVERTS = "each number is converted there and back, which takes longer than it saves."
+CONVERTS = "each number is converted there and back, and multiplied in float32."
 MACHINES = {
     "T4": {
         "float32": "its tensor cores stand idle then.",
@@ -195,8 +195,8 @@ EXERCISES = [
             " in its box.",
             "Twice as many texts move twice as many bytes, except where weights are cast.",
         ],
-        right="Sums inside layers are what costs here, and casts of weights do not grow with the"
-        " batch.",
+        right="What works in float32 inside casts most here, and casts of weights do not grow with"
+        " the batch.",
     ),
     Exercise(
         id=4,

@@ -94,8 +94,8 @@ def _dtype_problem(layer, policy, output_dtype):
     hides_float32 = attempt(lambda: _leaves(layer, dtype))
     if dtype != "float32" and hides_float32:
         return (
-            f"Under {policy} your layer still works in float32 and casts only its result: "
-            f"nothing is gained. Keras hands it the inputs and the gain in {dtype}."
+            f"Under {policy} your layer still works in float32 and casts only its result. "
+            f"Keras hands it the inputs and the gain in {dtype}."
         )
     return None
 
