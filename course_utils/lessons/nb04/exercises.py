@@ -19,7 +19,7 @@ PREDICTION = Prediction(
 
 FAULTS = ("fair", "steps", "batch", "order")
 LOOK = {  # what to look at in each, and the right answer
-    "A": ("steps", "after a minute each, the faster one has trained longer."),
+    "A": ("steps", "after a minute each, the faster one has made more steps."),
     "B": ("batch", "a larger batch is often faster under float32 too."),
     "C": ("order", "the laptop was cool for the one and warm for the other."),
     "D": ("fair", "same steps, same batch, and a slow moment hits both."),
@@ -126,7 +126,7 @@ answer = tokens""",
             "Find the T at which 14 × 768 × T + 12 × T² reaches 12 × 768².",
         ],
         right="By this sum 512 tokens pay at batch 1, and 256 do not. Keras's block keeps more: on"
-        " a CPU it came out even with both in bfloat16, and took more in float16.",
+        " our CPU it came out even with both in bfloat16, and took more in float16.",
     ),
     Exercise(
         id=5,
