@@ -121,8 +121,8 @@ def _places_problem(kind, dtype):
     distinct = len(np.unique(waves, axis=0))
     if distinct < 2000 and off[:16].max() < 0.2:
         return (
-            f"of 2,048 positions {distinct:,} are left: whole numbers and angles need float32. "
-            "Cast the finished waves."
+            f"of 2,048 positions {distinct:,} are left: count and compute the angles in"
+            " float32, and cast the finished waves."
         )
     if not off.max() < 0.05:
         return f"your waves are other numbers, off by {off.max():.2g}."
@@ -210,8 +210,8 @@ def plans_problem(answer: Any) -> str | None:
     if len(bits) > 1:
         return None
     return (
-        f"All your plans have {bits.pop()} bits: then your table cannot tell whether the"
-        " order needs 16. Try the other format, too."
+        f"All your plans have {bits.pop()} bits: give each format a plan, so that your"
+        " table tells whether the order needs 16."
     )
 
 
@@ -221,8 +221,8 @@ def draw_order(table: "pd.DataFrame", name: str) -> dict[str, float]:
     keeps.
 
     `table`: a row for each plan, with bits, MB and times. The limits are a tenth above
-    what two of the rows take, or below what any takes. Where a table has no limits of a
-    kind, the others share its names.
+    what two of the rows take, or below what any takes, rounded to 0.1. Where a table has
+    no limits of a kind, the others share its names.
 
     Example:
         >>> import pandas as pd
