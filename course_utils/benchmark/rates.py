@@ -14,7 +14,7 @@ from course_utils.benchmark.keras_device import device, device_kind
 from course_utils.benchmark.timer import timings
 
 MATRICES = {"CPU": (512, 1024, 2048), "GPU": (2048, 4096, 8192)}  # a TPU as a GPU
-# Beyond the caches, and within those of a CPU. A GPU starts no operation fast enough.
+# Beyond most caches, and within those of a CPU. A GPU starts no operation fast enough.
 ARRAY_MIB = {"CPU": {"memory": 128, "cache": 8}, "GPU": {"memory": 1024}}
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 from course_utils.roofline.catalogue import Device
 from course_utils.roofline.counting import Work
 
-CACHED = 16 * 2**20  # bytes; an operation that moves no more may find them in a cache
+CACHED = 16 * 2**20  # bytes, our choice: who moves no more may find them in a cache
 
 
 @dataclass(frozen=True, eq=False)

@@ -137,8 +137,8 @@ answer = {"flops": flops, "bytes": moved, "flops per byte": flops / moved}""",
             "Each of the 64 · 256 results is a sum of 512 products.",
             "Bytes: the input, the weights and the result, 4 for each number.",
         ],
-        right="23 flops for each byte. On a device that can do more in that time, this layer"
-        " waits for memory.",
+        right="23 flops for each byte. A device that can do more while it moves a byte waits for"
+        " the bytes of this layer.",
     ),
     Exercise(
         id=2,
