@@ -160,10 +160,10 @@ def draw_trace(ax: Axes, table: pd.DataFrame) -> None:
 
 LONG = 8  # halvings in a row that no saw makes
 VERDICTS = {
-    "rises and dips": """Healthy.
-The largest gradient
-overflows now and then.
-Do nothing.""",
+    "rises and dips": """Healthy, if the
+skipped batches pass
+with a smaller S:
+then do nothing.""",
     "falls, then stops falling": """Is the training loss of
 the skipped steps finite?
 No: look at those batches.
