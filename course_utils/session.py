@@ -25,7 +25,7 @@ MERGING_IS_OFF = (
     "this it made float16 Dense layers hundreds of times slower (notebook 05, section 8)."
 )
 CONVOLUTIONS_ARE_SLOW = (
-    "A step of the MNIST CNN took 50 to 100 times as long in float16 as in float32 on CPUs like "
+    "A step of the MNIST CNN took 30 to 190 times as long in float16 as in float32 on CPUs like "
     "this: oneDNN, TensorFlow's library, has no fast routines for the gradients of convolutions. "
 )
 OLD_KERNELS_ARE_SLOW = (

@@ -208,7 +208,7 @@ def _notes(interrupted, has_counter, under_xla):
         yield (
             f"{' and '.join(under_xla)} is compiled with XLA, so time and peak are XLA's: without "
             "XLA this TensorFlow has only slow routines for the gradients of float16 convolutions "
-            "on this CPU, and a step of the MNIST CNN took 30 to 100 times as long as in float32."
+            "on this CPU, and a step of the MNIST CNN took 30 to 190 times as long as in float32."
         )
 
 

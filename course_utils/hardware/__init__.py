@@ -175,7 +175,7 @@ def float16_convolutions_are_slow(hardware: Hardware) -> bool:
     convolutions here.
 
     On CPUs with avx512_fp16 TensorFlow hands them to oneDNN, which without amx_fp16 has
-    only its reference kernel for them: a step of the MNIST CNN takes 50 to 100 times as
+    only its reference kernel for them: a step of the MNIST CNN takes 30 to 190 times as
     long as in float32. `hardware.xla.needs_xla` is the cure.
 
     Example:

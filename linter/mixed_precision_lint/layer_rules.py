@@ -19,7 +19,7 @@ PROBABILITIES = ("softmax", "sigmoid")
 # in float32.
 LOST = (
     "The probabilities come out in {0}, so Keras no longer finds the logits behind them and clips "
-    "them instead: the gradient of a confident mistake is zero."
+    "them instead: the gradient of a confident mistake is lost."
 )
 ROUNDED = (
     "The model's output is rounded to {0} before the loss sees it, which Keras "

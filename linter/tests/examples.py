@@ -79,7 +79,7 @@ SCALED = f"keras.optimizers.LossScaleOptimizer({SGD})"
 EXAMPLES = {
     "MP001": Example(
         "error for probabilities, warning for logits",
-        "the gradient of a confident mistake is zero",
+        "the gradient of a confident mistake is lost",
         _dense('layers.Dense(1, "sigmoid")'),
         _dense('layers.Dense(1, "sigmoid", dtype="float32")'),
         "03_policy.ipynb#softmax-cliff",
