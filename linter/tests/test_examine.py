@@ -250,7 +250,7 @@ class Holds(layers.Layer):
 
 # What the finding with this code says, and what `examine` is called with
 WRONG = [
-    (r"MP001 error out: The probabilities come out in bfloat16, .* the gradient of .* zero. "
+    (r"MP001 error out: The probabilities come out in bfloat16, .* the gradient of .* lost. "
      r'Fix: Dense\(..., activation="softmax", dtype="float32"\)',
      lambda: [stack(dense("softmax", name="out"), policy=BF16, head=None)]),
     ("MP001 warning dense.* output is rounded to float16", lambda: [stack(head=None)]),
