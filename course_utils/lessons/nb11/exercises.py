@@ -20,7 +20,7 @@ BLOCK = Fields(
         "block": Number(
             16,
             {
-                8: "Blocks of 8 keep all of them, and so do longer ones, which take fewer bits.",
+                8: "Blocks of 8 keep all of them. A longer one does, too, with fewer bits.",
                 (
                     32,
                     64,
