@@ -236,7 +236,7 @@ def _what_differs(machine):
         text = "Whether 16 bits are faster here is for you to measure."
         ending = "."
     elif hardware.recommended_policy(machine) == "float32":
-        text = "Expect both 16-bit policies to be slower than float32 here."
+        text = "Expect both 16-bit policies to train the MNIST CNN slower here."
         ending = ": this machine is your microscope."
     else:
         float16 = "float16 not to be"

@@ -109,5 +109,11 @@ def test_the_libraries_here_still_do_so(library):
         # which places of an array a routine clips, the processor decides
         if row["to"] == "int8" and library == "TensorFlow":
             assert set(now) & set(then)
+        # with avx512_fp16 XLA rounds once
+        elif library == "TensorFlow, XLA" and (row["from"], row["to"]) == (
+            "float64",
+            FLOAT16,
+        ):
+            assert casts_page._shown(now, FLOAT16) in ("1", "1.000976562")
         else:
             assert numbers(now, row) == numbers(then, row), row

@@ -30,7 +30,8 @@ TWICE = (
     "The value is a little more than a tie of the format, too little for float32. Rounded once, it "
     "goes up. Rounded to float32 first it becomes the tie, and then goes to the even neighbor, "
     "down. NumPy rounds once to float16. TensorFlow, with and without XLA, and JAX round once to 8 "
-    "bits. All others round twice, and to bfloat16 all do.",
+    "bits. All others round twice, and to bfloat16 all do. (On an Intel CPU with `avx512_fp16`, "
+    "which is not in the table, TensorFlow 2.21 under XLA rounds to float16 once.)",
 )
 INTEGERS = (
     "To whole numbers",
