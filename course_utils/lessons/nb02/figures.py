@@ -158,7 +158,7 @@ def draw_trace(ax: Axes, table: pd.DataFrame) -> None:
         ax.annotate(" overflow", (0, 0.98), **place)
 
 
-LONG = 8  # halvings in a row that no saw makes
+LONG = 8  # halvings in a row: a fall, and no dip
 VERDICTS = {
     "rises and dips": """Healthy, if the
 skipped batches pass
