@@ -39,7 +39,7 @@ EXERCISES = [
             ),
         ],
         hints=[
-            "Two of them are an argument each: what would the layer do if nobody had set it?",
+            "Two of them are an argument each. Attention works without one, the head needs one.",
             "`ops.add` of bfloat16 and float32 is float32. Which of the two widens the other, and"
             " what has to be computed before you cast it?",
             "`self.compute_dtype` names the policy's dtype. Cast the waves, not the places.",
