@@ -34,8 +34,8 @@ PLANS = yaml.safe_load((COURSE / "tools/lessons.yaml").read_text(encoding="utf-8
 TITLE = """\
 # Measure mixed precision in {minutes} minutes
 
-Afterwards you can say what float16 loses, why loss scaling saves it, and what a policy \
-gains on the machine in front of you."""
+Afterwards you can say which gradients float16 loses, how loss scaling saves them, and what a \
+policy gains on the machine in front of you."""
 GLANCE = """\
 **At a glance** · **{minutes} minutes** of work, {left} · level: you have called \
 Keras `fit` · hardware: any · in one runtime, from top to bottom · made from notebooks {sources}, \

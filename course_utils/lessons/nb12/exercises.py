@@ -36,7 +36,7 @@ LOST_PART = Fields(
             "C": {
                 "data": SAME_BATCH,
                 "loss scale": SAME_SCALE,
-                "moments": "Without moments the update would have another length.",
+                "moments": "All 998 updates are still counted.",
             },
             "D": {
                 "data": SAME_BATCH,
@@ -57,7 +57,7 @@ EXERCISES = [
             "Which column differs from the training that was left alone? Start with D.",
             "The loss of a step depends on the batch, on the weights and on Dropout's mask.",
         ],
-        right="Each lost part has a sign of its own, and none of them is an error.",
+        right="Each lost part left its own sign here, and none of them is an error.",
     ),
     Exercise(
         id=1,
