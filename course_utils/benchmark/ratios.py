@@ -39,7 +39,7 @@ def paired(seconds: ArrayLike, others: ArrayLike) -> Ratio:
     """How many times as fast as `others` something is, measured in turns with it.
 
     `seconds` and `others` are arrays of shape (n,), in the same unit; what stands at one
-    place was measured in one round, so that a slow moment of the machine hits both and
+    place was measured in one round, so that a slow minute of the machine hits both and
     leaves their ratio. The interval comes from the order of the ratios (SciPy's
     `quantile_test`) and supposes no distribution; below six pairs it is NaN. Pairs with
     NaN are left out.

@@ -22,7 +22,7 @@ LOOK = {  # what to look at in each, and the right answer
     "A": ("steps", "after a minute each, the faster one has made more steps."),
     "B": ("batch", "a larger batch is often faster under float32 too."),
     "C": ("order", "the laptop was cool for the one and warm for the other."),
-    "D": ("fair", "same steps, same batch, and a slow moment hits both."),
+    "D": ("fair", "same steps, same batch, and a slow minute hits both."),
 }
 FAIR = Fields(
     choices(
@@ -108,7 +108,7 @@ EXERCISES = [
             "Ask for each: is the policy the only thing that differs?",
             "B has two batch sizes, A two numbers of steps, C two temperatures.",
         ],
-        right="In D only the policy differs, and a slow moment hits both policies. A and B answer"
+        right="In D only the policy differs, and a slow minute hits both policies. A and B answer"
         " another question: what you gain in a minute, or at the largest batch that fits.",
     ),
     Exercise(
@@ -126,7 +126,7 @@ answer = tokens""",
             "Find the T at which 14 × 768 × T + 12 × T² reaches 12 × 768².",
         ],
         right="By this sum 512 tokens pay at batch 1, and 256 do not. Keras's block keeps more: on"
-        " our CPU it came out even with both in bfloat16, and took more in float16.",
+        " our CPU in bfloat16 it came out even with both, and took more in float16.",
     ),
     Exercise(
         id=5,
