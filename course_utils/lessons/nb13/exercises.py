@@ -27,9 +27,8 @@ COUNT = Fields(
             FLOPS,
             {
                 FLOPS / 2: "That counts multiplications. An addition follows each one.",
-                3
-                * FLOPS: "That is the whole step, with the two products of the way back."
-                " The forward pass is one of them.",
+                3 * FLOPS: "That counts the two products of the way back, too."
+                " The forward pass is one product.",
                 2
                 * OUTPUT_NUMBERS: "That is one multiplication for each result. Each result is"
                 " a sum over all 512 inputs.",
