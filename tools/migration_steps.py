@@ -296,6 +296,7 @@ class Keras:
                 assert names["model"] is not model
                 assert self.scale(names["model"].optimizer) == kept < 2.0**15
                 names["model"] = model
+                self.load_in_float32(names["path"])
                 return
             # what was saved comes back, though it was changed in between
             save, restore = rows.code[SAVED].rsplit("\n", 1)
@@ -304,6 +305,34 @@ class Keras:
             assert self.scale(optimizer) == max(kept / 2, 1)
             rows.run(SAVED, restore)
             assert self.scale(optimizer) == kept
+
+    def load_in_float32(self, path):
+        """Who keeps the scale that `compile` made, and whose layers turn float32."""
+        keras = self.keras
+
+        class Own(keras.Model):
+            def __init__(self, **options):
+                super().__init__(**options)
+                self.only = keras.layers.Dense(1)
+
+            def call(self, inputs):
+                return self.only(inputs)
+
+        for model, scaled, layer in (
+            (self.model(), False, "float16"),
+            (Own(), True, "float32"),
+        ):
+            model.compile("sgd", "mse")
+            model.train_on_batch(X, Y)
+            model.save(path)
+            keras.config.set_dtype_policy("float32")
+            loaded = keras.saving.load_model(path, custom_objects={"Own": Own})
+            keras.config.set_dtype_policy("mixed_float16")
+            assert hasattr(loaded.optimizer, "dynamic_scale") == scaled
+            assert loaded.layers[0].compute_dtype == layer
+            again = keras.saving.load_model(path, custom_objects={"Own": Own})
+            assert hasattr(again.optimizer, "dynamic_scale")
+            assert again.layers[0].compute_dtype == "float16"
 
 
 def torch_rows(library):

@@ -33,7 +33,7 @@ CONVERTS = "each number is converted there and back, and multiplied in float32."
 MACHINES = {
     "T4": {
         "float32": "its tensor cores stand idle then.",
-        "mixed_bfloat16": "its tensor cores multiply no bfloat16, and TensorFlow does not"
+        "mixed_bfloat16": "its tensor cores multiply no bfloat16, and Keras does not"
         " warn.",
     },
     "H100": {
