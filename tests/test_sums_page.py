@@ -160,3 +160,10 @@ def test_another_record_makes_other_sentences():
     page = reference.sums_of(other, OTHER)
     assert "mixed_bfloat16 was not late. With biases" in page
     assert "changed no digit" in page
+
+
+def test_a_device_whose_sums_in_parts_end_elsewhere_has_no_table_of_its_own():
+    tables = PAGE.split("\n## From how many positions")[0].count("\n## ")
+    assert tables == 3
+    (others,) = re.findall(r"The table is the same with (.*), but for numbers", PAGE)
+    assert "Xeon" in others and "TF_ENABLE_ONEDNN_OPTS=0" in others

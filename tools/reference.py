@@ -3,6 +3,7 @@ words are the templates of Jinja beside this file.
 """
 
 import json
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -84,6 +85,8 @@ def drilled() -> str:
     )
 
 
+# In brackets: it depends on how a CPU cuts a sum into parts.
+NUMBER = re.compile(r" \([\d,]+\)")
 SHORT = {
     "float32, then cut off": "float32, cut off",
     "16 bits, one after another": "16 bits, one by one",
@@ -122,11 +125,14 @@ def _sums():
         versions = ", ".join(f"{k} {v}" for k, v in record["versions"].items())
         about = f"{versions}, {record['date']}"
         release = record["versions"]["tensorflow"]
-        tables[tuple(map(tuple, rows))].append((name, release, about))
-    for rows, records in tables.items():
+        tables[NUMBER.sub("", str(rows))].append((name, release, about, rows))
+    for records in tables.values():
         newest = sorted(records, key=lambda record: record[1], reverse=True)
-        (name, _, about), *others = sorted(newest, key=lambda record: len(record[0]))
-        same = [f"{other} and TensorFlow {release}" for other, release, _ in others]
+        (name, _, about, rows), *others = sorted(newest, key=lambda one: len(one[0]))
+        same = []
+        for other, release, _, own in others:
+            but = "" if own == rows else ", but for numbers in brackets"
+            same.append(f"{other} and TensorFlow {release}{but}")
         yield name, about, same, rows
 
 
