@@ -40,7 +40,7 @@ RUNS = choices(
         },
         "B": {
             "float32": "an interval that lies above 1 belongs to a policy that is faster.",
-            "mixed_bfloat16": "its interval lies below 1.",
+            "mixed_bfloat16": "it was not timed.",
             "the same": "no interval holds 1.",
             "cannot tell": "no interval holds 1.",
         },
