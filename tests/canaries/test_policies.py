@@ -15,7 +15,7 @@ import pytest
 import tensorflow as tf
 from common import number
 
-from course_utils import hardware
+from course_utils import hardware, roofline
 from course_utils.training import dtype_policy
 from tools.notebook_cells import Cells
 
@@ -278,3 +278,17 @@ def test_03_mixed_precision_in_the_graph_shows_in_the_values_alone():
             tf.config.optimizer.set_experimental_options({GRAPH_LEVEL: False})
         assert in_graph == 1 and eager < 0.1
         assert max(shares()) < 0.1
+
+
+@pytest.mark.parametrize(("dropout", "dtype"), [(0.0, "float32"), (0.1, "bfloat16")])
+def test_04_attention_keeps_its_scores_in_float32_where_it_has_no_dropout(
+    dropout, dtype
+):
+    with dtype_policy("mixed_bfloat16"):
+        tokens = keras.Input((64, 32))
+        attention = keras.layers.MultiHeadAttention(2, 16, dropout=dropout)
+        model = keras.Model(tokens, attention(tokens, tokens))
+        model.compile("sgd", "mse", jit_compile=False)
+    x = np.ones((2, 64, 32), "float32")
+    table = roofline.count(model.train_step, (x, x)).table
+    assert set(table.loc[table["type"] == "Softmax", "dtype"]) == {dtype}
