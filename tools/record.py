@@ -6,6 +6,7 @@ python -m tools.record splits        what each split of 16 bits keeps of the sam
 python -m tools.record smaller       the points of notebook 08's picture
 python -m tools.record rescue        what a loss scale changes in a training, for notebook 02
 python -m tools.record backward      how wrong a real 16-bit backward pass is, for notebook 02
+python -m tools.record backward_avx512_fp16   the same, on a CPU with float16 instructions
 python -m tools.record narrow        the same of a network that is a quarter as wide
 python -m tools.record clinic        notebook 09's patients, with all instruments and cures;
                                      with names, only these, and the rest stays as it is
@@ -336,6 +337,7 @@ KINDS = {  # what makes it, and its file below data
     "splits": (training, "measurements/splits.json"),
     "rescue": (rescue, "measurements/rescue.json"),
     "backward": (backward, "measurements/backward.json"),
+    "backward_avx512_fp16": (backward, "measurements/backward_avx512_fp16.json"),
     "narrow": (narrow, "measurements/narrow.json"),
     "smaller": (smaller, "measurements/smaller.json"),
     "clinic": (clinic, "measurements/clinic.json"),
