@@ -12,13 +12,8 @@ from course_utils.training import dtype_policy
 ROWS = records._content("backward")["records"]
 
 
-INTEL = [
-    row
-    for row in paths.read(paths.data("measurements/backward_avx512_fp16.json"))[
-        "records"
-    ]
-    if row["epoch"] == 85
-]
+INTEL_RECORD = paths.read(paths.data("measurements/backward_avx512_fp16.json"))
+INTEL = [row for row in INTEL_RECORD["records"] if row["epoch"] == 85]
 RESCUE = records._content("rescue")
 
 
