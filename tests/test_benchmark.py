@@ -138,6 +138,17 @@ def test_an_interrupt_keeps_complete_rounds(number, name, unmeasured, monkeypatc
     assert "unknown" in figures.comparison(result, guess=0.5).alt
 
 
+@pytest.mark.parametrize(("pace", "count"), [("1", 3), ("0.2", 1)])
+def test_in_haste_memory_is_measured_once(pace, count, monkeypatch):
+    seeds = []
+    monkeypatch.setenv("COURSE_PACE", pace)
+    monkeypatch.setattr(compare, "counts_memory", lambda: True)
+    monkeypatch.setattr(
+        compare, "_peak_mb", lambda _, __, seed, *batch: seeds.append(seed) or 2.0
+    )
+    assert (comparison().table["peak_mb"] == 2).all() and seeds == [*range(count)]
+
+
 def test_an_allocator_that_does_not_count_is_said_so(monkeypatch):
     monkeypatch.setattr(keras_device, "start_peak", lambda: None)
     result = comparison(policies=("mixed_bfloat16",))
@@ -336,10 +347,10 @@ def test_rounds_count_to_a_number_or_to_a_time(monkeypatch):
     assert list(timer.rounds(2.0, "x")) == [0, 1, 2]
     monkeypatch.setenv("COURSE_PACE", "0.25")
     assert list(timer.rounds(8.0, "x")) == [0, 1, 2]
-    # never fewer than three, or than was asked for
-    for least, count in ((2, 2), (3, 3), (6, 3), (20, 5)):
+    # never fewer than two, or than was asked for
+    for least, count in ((1, 1), (2, 2), (6, 2), (20, 5)):
         assert len(list(timer.rounds(0, "x", at_least=least))) == count
-    assert list(timer.turns({"a": 1, "b": 2}, 8)) == [("a", 1), ("b", 2)] * 3
+    assert list(timer.turns({"a": 1, "b": 2}, 8)) == [("a", 1), ("b", 2)] * 2
 
 
 def test_the_median_counts_without_first_calls_and_short_ones_together(monkeypatch):

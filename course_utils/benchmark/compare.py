@@ -19,7 +19,7 @@ from course_utils.benchmark.rates import likely_dtypes
 from course_utils.benchmark.ratios import paired
 from course_utils.benchmark.timed_model import TimedModel
 from course_utils.benchmark.timer import rounds
-from course_utils.progress import tqdm
+from course_utils.progress import pace, tqdm
 
 POLICIES = ("float32", "mixed_bfloat16", "mixed_float16")
 WARM_UP_STEPS = 2  # The first traces the graph, the second still fills caches.
@@ -88,9 +88,9 @@ def compare_policies(
     `build_model()` returns a compiled model; it is called under each policy, and again
     for every peak of memory. `x` and `y` are NumPy arrays of shape (n, ...) and (n,),
     in the dtype that the model is fed. `seconds` come after the warm-up, for timing
-    steps and for measuring memory, at least three rounds of each. `validation_data` is
-    (x, y) for the accuracy after the last step, on as many images as a quarter of
-    `seconds` allows, at least one batch.
+    steps and for measuring memory, at least three rounds of each (fewer where `pace()`
+    is below 1). `validation_data` is (x, y) for the accuracy after the last step, on as
+    many images as a quarter of `seconds` allows, at least one batch.
 
     Raises:
         ValueError: a model is not compiled, or there are fewer samples than `batch_size`.
@@ -124,7 +124,8 @@ def compare_policies(
         if validation_data:
             right = _right(models, *validation_data, batch_size, seconds / 4)
         if has_counter:
-            for number in rounds(seconds * share, "memory of fresh models", at_least=3):
+            least = 3 if pace() == 1 else 1  # a fresh model may be compiled for seconds
+            for number in rounds(seconds * share, "memory of fresh models", least):
                 peaks += [
                     (p, _peak_mb(build_model, p, number, xb, yb)) for p in policies
                 ]
