@@ -8,8 +8,8 @@ PARTS = "16 bits, in parts"
 SECTIONS = [
     (
         "Sums and means",
-        "NumPy and pandas add up bfloat16 in bfloat16, one number after another, wherever they are "
-        "asked for a sum or a mean. Their float16 sums are right, with two exceptions: `cumsum`, "
+        "`sum` and `mean` of NumPy and pandas add up bfloat16 in bfloat16, one number after "
+        "another. Their float16 sums are right, with two exceptions: `cumsum`, "
         "and NumPy's sum over axis 0, which stops although its mean over axis 0 does not. (Before "
         "pandas 3 a DataFrame's sum stopped there, and its mean with it.) "
         "TensorFlow is the other way round: its bfloat16 sums are right, and those in float16 are "

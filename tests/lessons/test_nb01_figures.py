@@ -75,5 +75,8 @@ def test_spacing_says_which_tensor_float16_loses():
     surveys = {name: splits.survey(given) for name, given in values.items()}
     picture = figures.draw_spacing(checks.DTYPES, surveys)
     top = picture.figure.axes[0]
-    assert top.get_title() == "Too small for float16: 75 % of gradients"
-    assert "of weights 0 % become 0 in float16; of gradients 75 %" in picture.alt
+    assert top.get_title() == "Too small for float16: 75 % of nonzero gradients"
+    assert (
+        "of nonzero weights 0 % become 0 in float16; of nonzero gradients 75 %"
+        in picture.alt
+    )

@@ -152,9 +152,11 @@ def draw_spacing(names: list[str], tensors: dict[str, dict]) -> Picture:
         label = f"{name}: {share}" if zero[name] >= 0.005 else name
         ax.text(low + 1, 0.55, label, fontsize=9)
         ax.set(yticks=[], ylim=(0, 1.15))
-        words.append(f"of {name} {share} in float16")
+        words.append(f"of nonzero {name} {share} in float16")
     worst = max(zero, key=lambda name: round(zero[name], 2))
-    top.set_title(f"Too small for float16: {100 * zero[worst]:.0f} % of {worst}")
+    top.set_title(
+        f"Too small for float16: {100 * zero[worst]:.0f} % of nonzero {worst}"
+    )
     top.set_yticks([*ticks], [*ticks.values()])
     top.set(ylim=(min(ticks) - 1.5, 5.7), xlim=VIEW)
     top.set_ylabel("gap / number,\nat powers of two")

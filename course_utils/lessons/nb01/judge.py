@@ -113,7 +113,7 @@ FIRST_GAP = whole(
         257: "That is the answer for bfloat16, which has 7 fraction bits.",
         2049: "That is the answer for float16, which has 10 fraction bits.",
         2147483648: "There a 32-bit integer ends. float32 spends 8 bits on the exponent.",
-        4294967296: "That is 2**32, a power of two. And 8 of the 32 bits are the exponent.",
+        9007199254740992: "2**53 + 1 is the answer for float64, which has 52 fraction bits.",
     },
     first_gap,
 )
