@@ -177,8 +177,8 @@ def _where_names_come_from(shell, kind, error, trace, tb_offset=None):
     shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
     if error.name:  # an UnboundLocalError is one too, and has none
         print(
-            f"{error.name} is misspelled, or a cell above makes it: choose Run, Run All Above "
-            "Selected Cell (on Colab Runtime, Run before), then run this cell again."
+            f"{error.name} is misspelled, not imported, or a cell above makes it: choose Run, "
+            "Run All Above Selected Cell (on Colab Runtime, Run before), then run this cell again."
         )
 
 
@@ -226,7 +226,7 @@ def _what_differs(machine):
             "others use the CPU; the course was not run on a TPU yet."
         )
     if machine.working("GPU"):
-        text = "On this GPU every time and byte below is the GPU's own."
+        text = "Times and bytes of training below are this GPU's own."
         if not hardware.has_tf32(machine):
             return text
         bits = "with 10 of float32's 23 fraction bits"

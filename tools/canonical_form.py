@@ -33,9 +33,10 @@ runtime is deleted."""
 TROUBLE = """\
 <details><summary>If something goes wrong</summary>
 
-If a cell raises `NameError`, the name is misspelled, is a text without quotes, or comes from a \
-cell above that has not run since the kernel started. In the last case click your cell, then *Run, \
-Run All Above Selected Cell* (on Colab *Runtime, Run before*), and run it again.
+If a cell raises `NameError`, the name is misspelled, is a text without quotes, needs an `import`, \
+or comes from a cell above that has not run to its end since the kernel started. In the last case \
+click your cell, then *Run, Run All Above Selected Cell* (on Colab *Runtime, Run before*), and run \
+it again.
 
 If there is no module named `course_utils`, run `make lab` in the course's folder, or `pip install \
 -r requirements.txt` there, and choose the kernel of that Python; on Colab run the file's first \
