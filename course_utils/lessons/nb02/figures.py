@@ -170,9 +170,9 @@ No: look at those batches.
 Yes: does that batch pass
 with a smaller S? Then it
 overflowed, and is cured.""",
-    "falls without end": """Is the training loss finite?
-Yes: the way back is not
-(the root of 0, for example).
+    "falls to the end": """Is the training loss finite?
+Yes: S is still too large, or
+no S helps (the root of 0).
 No: look at batch, weights, and
 the first layer that is not.""",
 }
@@ -184,11 +184,11 @@ def verdict(table: pd.DataFrame) -> str:
     Example:
         >>> import pandas as pd
         >>> verdict(pd.DataFrame({"applied": [True] * 9 + [False] * 9}))
-        'falls without end'
+        'falls to the end'
     """
     skipped = ~table["applied"]
     if skipped.tail(LONG).all():
-        return "falls without end"
+        return "falls to the end"
     rows = skipped.groupby(table["applied"].cumsum()).sum()
     return "falls, then stops falling" if rows.max() >= LONG else "rises and dips"
 
