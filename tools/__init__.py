@@ -25,3 +25,9 @@ notebooks, `publishing` (address, badge and setup cell), `rescue`, `backward_err
 `files_page`, `migration_page`, `scalers_page` and `passages` (what its search reads) of
 the site.
 """
+
+import sys
+
+# Without it jsonschema, which nbformat needs, leaves out a check of web addresses, whose
+# grammar takes more than a second to load.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
