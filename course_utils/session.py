@@ -177,8 +177,8 @@ def _where_names_come_from(shell, kind, error, trace, tb_offset=None):
     shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
     if error.name:  # an UnboundLocalError is one too, and has none
         print(
-            f"{error.name} is misspelled, not imported, or a cell above makes it: choose Run, "
-            "Run All Above Selected Cell (on Colab Runtime, Run before), then run this cell again."
+            f"Is {error.name} misspelled, without quotes, not imported? If a cell above makes it: "
+            "Run, Run All Above Selected Cell (on Colab Runtime, Run before), then this cell again."
         )
 
 
