@@ -26,11 +26,11 @@ MERGING_IS_OFF = (
 )
 CONVOLUTIONS_ARE_SLOW = (
     "A step of the MNIST CNN took 30 to 190 times as long in float16 as in float32 on CPUs like "
-    "this: oneDNN, TensorFlow's library, has no fast routines for the gradients of convolutions. "
+    "this: oneDNN, TensorFlow's library, has no fast float16 routines for convolutions' gradients. "
 )
 OLD_KERNELS_ARE_SLOW = (
     "A step of the MNIST CNN took some 60 times as long in float16 as in float32 on a CPU like "
-    "this: TensorFlow before 2.21 has no fast routines for the gradients of convolutions on x86 "
+    "this: TensorFlow before 2.21 has no fast float16 routines for convolutions' gradients on x86 "
     "CPUs without `avx512_fp16`. "
 )
 XLA_CURES = "Train it under XLA, TensorFlow's compiler, with `jit_compile=True`."
