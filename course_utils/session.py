@@ -26,11 +26,11 @@ MERGING_IS_OFF = (
 )
 CONVOLUTIONS_ARE_SLOW = (
     "A step of the MNIST CNN took 30 to 190 times as long in float16 as in float32 on CPUs like "
-    "this: oneDNN, TensorFlow's library, has no fast routines for the gradients of convolutions. "
+    "this: oneDNN, TensorFlow's library, has no fast float16 routines for convolutions' gradients. "
 )
 OLD_KERNELS_ARE_SLOW = (
     "A step of the MNIST CNN took some 60 times as long in float16 as in float32 on a CPU like "
-    "this: TensorFlow before 2.21 has no fast routines for the gradients of convolutions on x86 "
+    "this: TensorFlow before 2.21 has no fast float16 routines for convolutions' gradients on x86 "
     "CPUs without `avx512_fp16`. "
 )
 XLA_CURES = "Train it under XLA, TensorFlow's compiler, with `jit_compile=True`."
@@ -177,8 +177,8 @@ def _where_names_come_from(shell, kind, error, trace, tb_offset=None):
     shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
     if error.name:  # an UnboundLocalError is one too, and has none
         print(
-            f"{error.name} is misspelled, not imported, or a cell above makes it: choose Run, "
-            "Run All Above Selected Cell (on Colab Runtime, Run before), then run this cell again."
+            f"Is {error.name} misspelled, without quotes, not imported? If a cell above makes it: "
+            "Run, Run All Above Selected Cell (on Colab Runtime, Run before), then this cell again."
         )
 
 

@@ -99,7 +99,7 @@ def test_a_name_error_in_a_cell_says_which_cells_to_run(monkeypatch, capsys):
             hooks[NameError](shell, type(error), error, None)
         out = capsys.readouterr().out
         assert (
-            "CORE is misspelled, not imported, or a cell above makes it: choose" in out
+            "Is CORE misspelled, without quotes, not imported? If a cell above" in out
         ) == told
         assert bool(out) == told
     assert len(traced) == 2

@@ -27,16 +27,16 @@ EXERCISE_TAG = re.compile(r"(task|exercise)-(\d+)|predict|prediction")
 # them.
 COMING_BACK = """\
 **Coming back?** Click the cell where you stopped, then *Run, Run All Above Selected Cell* (on \
-Colab *Runtime, Run before*). Do the same where a cell raises `NameError`, as after a restart of \
-the kernel. Your guess and the exercises that you solved are remembered; on Colab, until the \
-runtime is deleted."""
+Colab *Runtime, Run before*). Do the same where a cell raises `NameError` after a restart of the \
+kernel. Your guess and the exercises that you solved are remembered; on Colab and Binder, until \
+the runtime is deleted."""
 TROUBLE = """\
 <details><summary>If something goes wrong</summary>
 
-If a cell raises `NameError`, the name is misspelled, is a text without quotes, needs an `import`, \
-or comes from a cell above that has not run to its end since the kernel started. In the last case \
-click your cell, then *Run, Run All Above Selected Cell* (on Colab *Runtime, Run before*), and run \
-it again.
+If a cell raises `NameError`, look whether the name is misspelled, is a text without quotes, needs \
+an `import`, or comes from a cell above that has not run to its end since the kernel started. In \
+the last case click your cell, then *Run, Run All Above Selected Cell* (on Colab *Runtime, Run \
+before*), and run it again.
 
 If there is no module named `course_utils`, run `make lab` in the course's folder, or `pip install \
 -r requirements.txt` there, and choose the kernel of that Python; on Colab run the file's first \
