@@ -22,14 +22,14 @@ def rounds(seconds: float, label: str, at_least: int = 1) -> Iterator[int]:
     """Counts 0, 1, 2, … until the time is up, with a progress bar of that label.
 
     The round under way is finished. `pace()` shortens the time, and takes of the rounds
-    that there are at least as many as its share, two or more.
+    that there are at least as many as its share, three or more.
 
     Example:
         >>> list(rounds(0, "demo", at_least=2))
         [0, 1]
     """
     seconds *= pace()
-    at_least = max(min(at_least, 2), round(at_least * pace()))
+    at_least = max(min(at_least, 3), round(at_least * pace()))
     start = time.perf_counter()
     number = 0
     with tqdm(desc=label, total=round(seconds, 1), bar_format=SECONDS) as bar:
