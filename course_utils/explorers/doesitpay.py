@@ -10,8 +10,8 @@ from course_utils.explorers import fragment
 
 LEFT_OUT = (
     "The optimizer is Adam. Left out are dropout, the working space of the routines, and "
-    "the gradients of the activations, of which a deep network holds few at a time. Fused "
-    "attention would keep no scores, and 16 bits would pay later. All parts are added up, "
+    "the gradients of the activations. Where scores stay in float32 (MultiHeadAttention "
+    "without dropout) or go (fused attention), 16 bits pay later. All parts are added up, "
     "though a step does not hold all of them at one moment: the copies go early, so that "
     "at a small batch 16 bits may cost less than this."
 )

@@ -126,7 +126,7 @@ answer = tokens""",
             "Find the T at which 14 × 768 × T + 12 × T² reaches 12 × 768².",
         ],
         right="By this sum 512 tokens pay at batch 1, and 256 do not. So it was on our CPU with"
-        " dropout in Keras's attention. Without, it keeps scores in float32, and saved little.",
+        " dropout in MultiHeadAttention. Without, it keeps scores in float32, and saved little.",
     ),
     Exercise(
         id=5,
