@@ -7,7 +7,7 @@ from course_utils.explorers import fragment
 from course_utils.explorers.scalescope import percent
 from course_utils.gradients import splits
 
-BOUND = 0.002  # what bfloat16's rounding alone stays below
+BOUND = 0.002  # where the green band ends
 SCALES = range(25)  # of gradients, as powers of two
 TABLE_SCALE = 10  # the scale in the static table
 # epochs of the recorded training
@@ -15,7 +15,7 @@ EARLY = 5
 LATE = 85
 NOTE = (
     "Error: ‖rounded − exact‖ / ‖exact‖. Shares: of the values that are not zero. The loss scale "
-    "multiplies gradients. Green band: below 0.2 %, what rounding alone costs in bfloat16."
+    "multiplies gradients. Band within 0.2 %: as our tensors in bfloat16."
 )
 RECORDED_NOTE = (
     " Recorded from the course's CNN in float32, with 256 images: weights and the outputs of all "
