@@ -166,7 +166,7 @@ with a smaller S:
 then do nothing.""",
     "falls, then stops falling": """Is the training loss of
 the skipped steps finite?
-No: look at those batches.
+No: look at batch and layers.
 Yes: does that batch pass
 with a smaller S? Then it
 overflowed, and is cured.""",
