@@ -107,7 +107,9 @@ def test_the_layer_of_the_stub_is_the_one_that_is_told():
 
 
 WRONG = {
-    "output is float64: the dtype is written": {SUM: "tf.cast(inputs, 'float64')"},
+    "output is float64: something in the layer": {
+        SUM: "keras.ops.add(inputs * self.gain, __import__('numpy').linspace(0, 1, 8))"
+    },
     "your layer promotes": {ONES: f"{ONES}, autocast=False", RAMP: "ramp"},
     "trainable weight of yours, or several": {
         f"{ONES})": f"{ONES})\n        self.add_weight()"

@@ -82,7 +82,7 @@ def _dtype_problem(layer, policy, output_dtype):
         )
     if output_dtype != dtype:
         return (
-            f"Under {policy} the output is {output_dtype}: the dtype is written into the layer. "
+            f"Under {policy} the output is {output_dtype}: something in the layer sets it. "
             "`self.compute_dtype` follows the policy."
         )
     if any(weight.dtype != "float32" for weight in layer.weights):
