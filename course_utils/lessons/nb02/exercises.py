@@ -97,8 +97,8 @@ answer = {"clipped": clipped / 0.05, "kept": 1024, "adam": 1}""",
             " 0.5.",
             "Adam's first step is the rate times the gradient over the gradient's size.",
         ],
-        right="Plain SGD steps by the wrong factor. Adam hides it, until a limit for clipping, a"
-        " norm that you log or epsilon meets it: so S has to be gone before anything looks at"
-        " the gradients.",
+        right="Plain SGD steps by the wrong factor. Adam hides a constant one, until a limit for"
+        " clipping, a norm that you log or epsilon meets it: so S has to be gone before anything"
+        " looks at the gradients.",
     ),
 ]
