@@ -15,7 +15,7 @@ EARLY = 5
 LATE = 85
 NOTE = (
     "Error: ‖rounded − exact‖ / ‖exact‖. Shares: of the values that are not zero. The loss scale "
-    "multiplies gradients. Band within 0.2 %: as our tensors in bfloat16."
+    "multiplies gradients. Band below 0.2 %: where our tensors lie in bfloat16."
 )
 RECORDED_NOTE = (
     " Recorded from the course's CNN in float32, with 256 images: weights and the outputs of all "

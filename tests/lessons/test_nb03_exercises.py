@@ -110,6 +110,7 @@ WRONG = {
     "output is float64: something in the layer": {
         SUM: "keras.ops.add(inputs * self.gain, __import__('numpy').linspace(0, 1, 8))"
     },
+    "something in the layer sets it": {SUM: "tf.cast(inputs, 'float64')"},
     "your layer promotes": {ONES: f"{ONES}, autocast=False", RAMP: "ramp"},
     "trainable weight of yours, or several": {
         f"{ONES})": f"{ONES})\n        self.add_weight()"
